@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -286,7 +287,7 @@ func TestParseZooKeeper(t *testing.T) {
 		if tt.say == "" {
 			tt.say = tt.url
 		}
-		if c := mustLoad(t, nil, "FLAKEPASS_WORKER="+tt.url); c.Worker.String() != tt.say || c.Worker.URL.Reveal() != tt.url {
+		if c := mustLoad(t, nil, "FLAKEPASS_WORKER="+tt.url); c.Worker.String() != tt.say || !reflect.DeepEqual(c.Worker.ZooKeeper, z) {
 			t.Errorf("%s is shown as %s", tt.url, c.Worker)
 		}
 	}

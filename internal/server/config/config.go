@@ -35,7 +35,7 @@ type Config struct {
 	DataDir  string   // directory of everything that is kept in files; may not exist yet
 	Database Database // where users and settings are kept
 	Replicas []Secret // mysql URLs, checked, of copies of Database that the sweep waits for; empty means none
-	Redis    Secret   // URL text; empty means none; [ParseRedis] takes it apart
+	Redis    Redis    // the zero Redis means none
 	Worker   Worker   // how this process gets its worker number
 
 	Registration    string        // RegistrationOpen or RegistrationClosed
@@ -126,9 +126,11 @@ const (
 // A Worker says how the process gets the worker number that goes into every
 // ID it mints.
 type Worker struct {
-	Kind   string // WorkerFile, WorkerStatic, WorkerSQL, WorkerRedis or WorkerZooKeeper
-	Number int    // 0 to 1023; 0 unless Kind is WorkerStatic
-	URL    Secret // checked; [ParseZooKeeper] takes it apart; empty unless Kind is WorkerZooKeeper
+	Kind      string    // WorkerFile, WorkerStatic, WorkerSQL, WorkerRedis or WorkerZooKeeper
+	Number    int       // 0 to 1023; 0 unless Kind is WorkerStatic
+	ZooKeeper ZooKeeper // zero unless Kind is WorkerZooKeeper
+
+	url Secret // of ZooKeeper, as it was written
 }
 
 // Dump writes the effective value of every setting and where it comes from:

@@ -101,20 +101,22 @@ func TestDump(t *testing.T) {
 
 func TestNothingPrintsASecret(t *testing.T) {
 	c := planted(t)
-	if !strings.Contains(c.Database.URL.Reveal(), "PLANTED") || !strings.Contains(c.Redis.Reveal(), "PLANTED") {
+	if !strings.Contains(c.Database.URL.Reveal(), "PLANTED") || c.Redis.IsZero() {
 		t.Fatal("the secrets are not what was planted")
 	}
-	r, err := config.ParseRedis(c.Redis.Reveal())
-	if err != nil || r.Password.Reveal() != "PLANTED" || r.SentinelPassword.Reveal() != "PLANTED" {
-		t.Fatalf("the passwords are %q and %q, %v", r.Password.Reveal(), r.SentinelPassword.Reveal(), err)
+	r := c.Redis
+	if r.Password.Reveal() != "PLANTED" || r.SentinelPassword.Reveal() != "PLANTED" {
+		t.Fatalf("the passwords are %q and %q", r.Password.Reveal(), r.SentinelPassword.Reveal())
 	}
+	secret := r.Password
 	unexported := struct {
 		c config.Config
 		s config.Secret
 		p *config.Secret
-	}{c, c.Redis, &c.Redis}
+		r config.Redis
+	}{c, secret, &secret, r}
 	var out bytes.Buffer
-	for _, v := range []any{c, &c, c.Database, c.Worker, c.Redis, &c.Redis, r, unexported, &unexported, []config.Secret{c.Redis}, map[string]config.Secret{"a": c.Redis}} {
+	for _, v := range []any{c, &c, c.Database, c.Worker, secret, &secret, r, &r, unexported, &unexported, []config.Secret{secret}, map[string]config.Secret{"a": secret}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			fmt.Fprintf(&out, verb+"\n", v)
 		}

@@ -30,10 +30,19 @@ const (
 	aSpan   = "a duration such as 5s" // a bare number gets through, for the error that it lacks a unit
 )
 
-// as is a value of a notation of its own.
-func as[T any](to *T, parse func(*T, string) error, show func(T) string) value {
+// as is a value of a notation of its own. parse never gets the empty text.
+func as[T any](to *T, parse func(string) (T, error), show func(T) string) value {
 	return value{
-		set:  func(text string) error { return parse(to, text) },
+		set: func(text string) (err error) {
+			var v T // of the empty text, where that is a value
+			if text != "" {
+				v, err = parse(text)
+			}
+			if err == nil {
+				*to = v
+			}
+			return err
+		},
 		show: func() string { return show(*to) },
 		form: isText, noun: aText,
 	}
@@ -46,20 +55,18 @@ func (v value) orAs(f form, noun string) value {
 }
 
 // plain is a text that is shown as it is.
-func plain(to *string, parse func(*string, string) error) value {
+func plain(to *string, parse func(string) (string, error)) value {
 	return as(to, parse, func(s string) string { return s })
 }
 
 func choice(to *string, allowed ...string) value {
-	return plain(to, func(to *string, v string) error { return oneOf(to, v, allowed...) })
+	return plain(to, func(v string) (string, error) { return oneOf(v, allowed...) })
 }
 
 func onOff(to *bool) value {
-	return as(to, func(to *bool, v string) error {
-		var word string
-		err := oneOf(&word, v, "on", "off")
-		*to = word == "on"
-		return err
+	return as(to, func(v string) (bool, error) {
+		word, err := oneOf(v, "on", "off")
+		return word == "on", err
 	}, func(on bool) string {
 		if on {
 			return "on"
@@ -69,39 +76,38 @@ func onOff(to *bool) value {
 }
 
 func number(to *int, least, most int) value {
-	return as(to, func(to *int, v string) error { return whole(to, v, least, most) }, strconv.Itoa).orAs(isNumber, aNumber)
+	return as(to, func(v string) (int, error) { return whole(v, least, most) }, strconv.Itoa).orAs(isNumber, aNumber)
 }
 
 func span(to *time.Duration, least, most time.Duration) value {
-	return as(to, func(to *time.Duration, v string) error { return between(to, v, least, most) }, showSpan).orAs(isNumber, aSpan)
+	return as(to, func(v string) (time.Duration, error) { return between(v, least, most) }, showSpan).orAs(isNumber, aSpan)
 }
 
-func oneOf(dst *string, v string, allowed ...string) error {
+func oneOf(v string, allowed ...string) (string, error) {
 	if !slices.Contains(allowed, v) {
-		return fmt.Errorf("%s is not allowed; write %s", quoted(v), strings.Join(allowed, " or "))
+		return "", fmt.Errorf("%s is not allowed; write %s", quoted(v), strings.Join(allowed, " or "))
 	}
-	*dst = v
-	return nil
+	return v, nil
 }
 
-func parseLevel(dst *slog.Level, v string) error {
-	var name string
-	if err := oneOf(&name, v, "debug", "info", "warn", "error"); err != nil {
-		return err
+func parseLevel(v string) (l slog.Level, err error) {
+	name, err := oneOf(v, "debug", "info", "warn", "error")
+	if err == nil {
+		err = l.UnmarshalText([]byte(name))
 	}
-	return dst.UnmarshalText([]byte(name))
+	return l, err
 }
 
 func showLevel(l slog.Level) string { return strings.ToLower(l.String()) }
 
 // parseHashWorkers takes 0 for as many as there are CPUs, and keeps what that is, so
 // that it can be shown.
-func parseHashWorkers(dst *int, v string) error {
-	err := whole(dst, v, 0, 1024)
-	if *dst == 0 {
-		*dst = runtime.GOMAXPROCS(0)
+func parseHashWorkers(v string) (int, error) {
+	n, err := whole(v, 0, 1024)
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
 	}
-	return err
+	return n, err
 }
 
 // readSpan reads a time as everywhere else, such as 30d, and what Go writes besides,
@@ -113,32 +119,31 @@ func readSpan(v string) (time.Duration, error) {
 	return time.ParseDuration(v)
 }
 
-func between(dst *time.Duration, v string, least, most time.Duration) error {
+func between(v string, least, most time.Duration) (time.Duration, error) {
 	d, err := readSpan(v)
 	if err != nil {
 		if strings.Trim(v, "0123456789.") == "" {
-			return fmt.Errorf("%s has no unit; write for example %ss or 500ms", quoted(v), v)
+			return 0, fmt.Errorf("%s has no unit; write for example %ss or 500ms", quoted(v), v)
 		}
-		return fmt.Errorf("%s is not a duration; write a number and a unit, for example 5s or 1m30s", quoted(v))
+		return 0, fmt.Errorf("%s is not a duration; write a number and a unit, for example 5s or 1m30s", quoted(v))
 	}
 	if d < least || d > most {
-		return fmt.Errorf("%s is out of range; write a duration from %s to %s", quoted(v), showSpan(least), showSpan(most))
+		return 0, fmt.Errorf("%s is out of range; write a duration from %s to %s", quoted(v), showSpan(least), showSpan(most))
 	}
-	*dst = d
-	return nil
+	return d, nil
 }
 
 // parseRetention takes 0 for ever.
-func parseRetention(dst *time.Duration, v string) error {
+func parseRetention(v string) (time.Duration, error) {
 	if d, err := readSpan(v); err == nil && d == 0 {
-		*dst = 0
-		return nil
+		return 0, nil
 	}
 	const day = 24 * time.Hour
-	if err := between(dst, v, day, 3650*day); err != nil {
-		return fmt.Errorf("%w, or 0h for ever", err)
+	d, err := between(v, day, 3650*day)
+	if err != nil {
+		return 0, fmt.Errorf("%w, or 0h for ever", err)
 	}
-	return nil
+	return d, nil
 }
 
 // showSpan writes 5m0s as 5m.
@@ -153,14 +158,13 @@ func showSpan(d time.Duration) string {
 	return s
 }
 
-func whole(dst *int, v string, least, most int) error {
+func whole(v string, least, most int) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return fmt.Errorf("%s is not a whole number; write digits only, from %d to %d", quoted(v), least, most)
+		return 0, fmt.Errorf("%s is not a whole number; write digits only, from %d to %d", quoted(v), least, most)
 	}
 	if err != nil || n < least || n > most {
-		return fmt.Errorf("%s is out of range; write a number from %d to %d", quoted(v), least, most)
+		return 0, fmt.Errorf("%s is out of range; write a number from %d to %d", quoted(v), least, most)
 	}
-	*dst = n
-	return nil
+	return n, nil
 }

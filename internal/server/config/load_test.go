@@ -138,8 +138,8 @@ func TestEverySettingIsReadFromBothPlaces(t *testing.T) {
 func TestEnvironmentBeatsFile(t *testing.T) {
 	f := files{"conf.yaml": "listen: :1\nredis: redis://file\nlog_level: warn\n", "r": "redis://named\n"}
 	c := mustLoad(t, f, "FLAKEPASS_LISTEN=:2", "FLAKEPASS_REDIS_FILE=r")
-	if c.Listen != ":2" || c.Redis.Reveal() != "redis://named" || c.LogLevel != slog.LevelWarn {
-		t.Errorf("got %q %q %v, want the environment, the environment, the file", c.Listen, c.Redis.Reveal(), c.LogLevel)
+	if c.Listen != ":2" || c.Redis.Where() != "named:6379" || c.LogLevel != slog.LevelWarn {
+		t.Errorf("got %q %q %v, want the environment, the environment, the file", c.Listen, c.Redis.Where(), c.LogLevel)
 	}
 	if c := mustLoad(t, f, "FLAKEPASS_REDIS="); !c.Redis.IsZero() {
 		t.Error("an empty variable does not turn off the file's Redis")
@@ -184,8 +184,8 @@ func TestRealFiles(t *testing.T) {
 		}
 	}
 	c, err := config.Load(config.Options{File: conf, Environ: []string{}})
-	if err != nil || c.Redis.Reveal() != "redis://:pw@cache/2" {
-		t.Errorf("got %q, %v", c.Redis.Reveal(), err)
+	if err != nil || c.Redis.Where() != "cache:6379" || c.Redis.DB != 2 || c.Redis.Password.Reveal() != "pw" {
+		t.Errorf("got %s, %v", c.Redis, err)
 	}
 	_, err = config.Load(config.Options{File: dir, Environ: []string{}})
 	if err == nil || !strings.Contains(err.Error(), "the file cannot be read (is a directory)") {

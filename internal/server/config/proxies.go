@@ -8,21 +8,17 @@ import (
 	"strings"
 )
 
-func parseProxies(dst *[]netip.Prefix, v string) error {
-	var nets []netip.Prefix
-	if v != "" {
-		for _, item := range strings.Split(v, ",") {
-			p, err := parseProxy(strings.TrimSpace(item))
-			if err != nil {
-				return err
-			}
-			if !slices.Contains(nets, p) {
-				nets = append(nets, p)
-			}
+func parseProxies(v string) (nets []netip.Prefix, err error) {
+	for _, item := range strings.Split(v, ",") {
+		p, err := parseProxy(strings.TrimSpace(item))
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(nets, p) {
+			nets = append(nets, p)
 		}
 	}
-	*dst = nets
-	return nil
+	return nets, nil
 }
 
 func parseProxy(item string) (netip.Prefix, error) {

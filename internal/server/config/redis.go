@@ -16,7 +16,7 @@ const (
 	RedisCluster  = "cluster"
 )
 
-// A Redis is a Redis URL taken apart, with what was left out filled in.
+// A Redis is a Redis URL taken apart, with what was left out filled in. The zero Redis is none.
 type Redis struct {
 	Mode     string // RedisSingle, RedisSentinel or RedisCluster
 	TLS      bool
@@ -28,19 +28,17 @@ type Redis struct {
 
 	SentinelUsername string // of the sentinels themselves; empty means the default user
 	SentinelPassword Secret // of the sentinels themselves; empty means none
+
+	url Secret // as it was written
 }
 
 const redisForms = "supported are redis://host:6379/0, redis+sentinel://host:26379,host:26379/mastername and redis+cluster://host:6379,host:6379, and each with rediss for TLS"
 
-func parseRedisSetting(dst *Secret, v string) error {
-	if v != "" {
-		if _, err := ParseRedis(v); err != nil {
-			return err
-		}
-	}
-	*dst = NewSecret(v)
-	return nil
-}
+// IsZero reports whether there is none.
+func (r Redis) IsZero() bool { return r.Mode == "" }
+
+// String is the URL as an operator writes it, without what is secret in it.
+func (r Redis) String() string { return showURL(r.url) }
 
 // ParseRedis takes a URL apart:
 //
@@ -53,7 +51,7 @@ func parseRedisSetting(dst *Secret, v string) error {
 func ParseRedis(v string) (Redis, error) {
 	scheme, _, ok := strings.Cut(v, "://")
 	kind, mode, _ := strings.Cut(scheme, "+")
-	var r Redis
+	r := Redis{url: NewSecret(v)}
 	switch {
 	case !ok || kind != "redis" && kind != "rediss":
 		return Redis{}, errors.New("this does not begin with the scheme of a Redis URL; " + redisForms)

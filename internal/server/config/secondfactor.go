@@ -18,25 +18,21 @@ const secondFactorKey = 32
 
 // parseSecondFactorKeys reads keys, with commas between them. No error repeats
 // any.
-func parseSecondFactorKeys(dst *[]Secret, v string) error {
+func parseSecondFactorKeys(v string) ([]Secret, error) {
 	var keys []Secret
 	for i, text := range strings.Split(v, ",") {
-		if v == "" {
-			break
-		}
 		key, ok := keyBytes(strings.TrimSpace(text))
 		if !ok {
-			return fmt.Errorf("key %d is not 32 bytes in hexadecimal or base64; make one with: openssl rand -hex 32", i+1)
+			return nil, fmt.Errorf("key %d is not 32 bytes in hexadecimal or base64; make one with: openssl rand -hex 32", i+1)
 		}
 		for _, before := range keys {
 			if before.Reveal() == key {
-				return fmt.Errorf("key %d is there twice; remove one", i+1)
+				return nil, fmt.Errorf("key %d is there twice; remove one", i+1)
 			}
 		}
 		keys = append(keys, NewSecret(key))
 	}
-	*dst = keys
-	return nil
+	return keys, nil
 }
 
 // showKeys says that there are some.

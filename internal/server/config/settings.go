@@ -52,7 +52,7 @@ func settings(c *Config) []setting {
 				"longest idle connection is closed for a new one, which waits only while each has a request. One network (IPv4 /24, IPv6 /48) has at most half of them, unless the address is " +
 				"in `FLAKEPASS_TRUSTED_PROXIES`. Each takes some 20 kB.",
 		}, {
-			key: "data_dir", def: "./flakepass-data", value: plain(&c.DataDir, func(to *string, v string) error { *to = v; return nil }),
+			key: "data_dir", def: "./flakepass-data", value: plain(&c.DataDir, func(v string) (string, error) { return v, nil }),
 			doc: "Directory for the files of an instance, among them the SQLite database unless `FLAKEPASS_DATABASE` names another place. It is created if it is missing.",
 		}, {
 			key: "database", secret: true, def: "`sqlite:<data dir>/flakepass.db`", value: as(&c.Database, parseDatabase, Database.String),
@@ -74,7 +74,7 @@ func settings(c *Config) []setting {
 			key: "replica_lag", def: "10s", value: span(&c.ReplicaLag, time.Second, 10*time.Minute),
 			doc: "How far behind one of `FLAKEPASS_REPLICAS` may be before the sweep waits for it, for a minute at most; then the pass ends, and the next one continues. From 1s to 10m.",
 		}, {
-			key: "redis", secret: true, empty: true, value: as(&c.Redis, parseRedisSetting, showURL),
+			key: "redis", secret: true, empty: true, value: as(&c.Redis, ParseRedis, Redis.String),
 			doc: "Cache that instances share; empty means none. `redis://[[user]:password@]host[:6379][/db]`; " +
 				"`redis+sentinel://[[user]:password@]host[:26379],…/mastername[/db]`; `redis+cluster://[[user]:password@]host[:6379],…`. " +
 				"With `rediss` instead of `redis` the connection uses TLS. If the sentinels require a password, add " +

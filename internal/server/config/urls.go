@@ -138,23 +138,18 @@ func hideURL(v string) string {
 
 // parsePublicURL takes a scheme and a host, and a slash behind them, which is
 // dropped: paths of ours go there.
-func parsePublicURL(dst *string, v string) error {
-	if v == "" {
-		*dst = ""
-		return nil
-	}
+func parsePublicURL(v string) (string, error) {
 	u, ok := webURL(v)
 	if !ok {
-		return errors.New("this is not the URL of a server; write for example https://auth.example.org")
+		return "", errors.New("this is not the URL of a server; write for example https://auth.example.org")
 	}
 	if u.User != nil {
-		return errors.New("write the URL without a user: it is shown to people")
+		return "", errors.New("write the URL without a user: it is shown to people")
 	}
 	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return errors.New("write the URL without a path, a query and a fragment: the server knows its own paths")
+		return "", errors.New("write the URL without a path, a query and a fragment: the server knows its own paths")
 	}
-	*dst = u.Scheme + "://" + u.Host
-	return nil
+	return u.Scheme + "://" + u.Host, nil
 }
 
 // webURL is v as the URL of a server that speaks HTTP.
@@ -168,34 +163,28 @@ func webURL(v string) (*url.URL, bool) {
 func notOfHost(r rune) bool { return strings.ContainsRune(`"<>!$&'()*+,;=%`, r) }
 
 // parseHookURL takes https, and http on this machine: passwords go there.
-func parseHookURL(dst *string, v string) error {
-	if v == "" {
-		*dst = ""
-		return nil
-	}
+func parseHookURL(v string) (string, error) {
 	u, ok := webURL(v)
 	if !ok {
-		return errors.New("this is not the URL of a server; write for example https://old.example.org/flakepass")
+		return "", errors.New("this is not the URL of a server; write for example https://old.example.org/flakepass")
 	}
 	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return errors.New("write the URL without a user, a query and a fragment: it is shown, and " + prefix + "IMPORT_HOOK_SECRET says who asks")
+		return "", errors.New("write the URL without a user, a query and a fragment: it is shown, and " + prefix + "IMPORT_HOOK_SECRET says who asks")
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (err != nil || !a.IsLoopback()) {
-		return errors.New("passwords are sent there; write https, or http for localhost")
+		return "", errors.New("passwords are sent there; write https, or http for localhost")
 	}
-	*dst = v
-	return nil
+	return v, nil
 }
 
 // Lengths of the secret, in bytes: those of Standard Webhooks 1.0.
 const minHookSecret, maxHookSecret = 24, 64
 
 // parseHookSecret reads the bytes. No error repeats any.
-func parseHookSecret(dst *Secret, v string) error {
+func parseHookSecret(v string) (Secret, error) {
 	secret, err := base64.StdEncoding.Strict().DecodeString(strings.TrimPrefix(v, "whsec_"))
-	if v != "" && (err != nil || len(secret) < minHookSecret || len(secret) > maxHookSecret) {
-		return fmt.Errorf("the secret is not %d to %d bytes in base64; make one with: echo \"whsec_$(openssl rand -base64 32)\"", minHookSecret, maxHookSecret)
+	if err != nil || len(secret) < minHookSecret || len(secret) > maxHookSecret {
+		return Secret{}, fmt.Errorf("the secret is not %d to %d bytes in base64; make one with: echo \"whsec_$(openssl rand -base64 32)\"", minHookSecret, maxHookSecret)
 	}
-	*dst = NewSecret(string(secret))
-	return nil
+	return NewSecret(string(secret)), nil
 }

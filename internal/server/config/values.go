@@ -13,32 +13,30 @@ import (
 	"sync"
 )
 
-// Parsers of settings that hold no secret. Each writes its destination only
-// when the value is right, and otherwise says what would be.
+// Parsers of settings that hold no secret. Each says what would be right
+// when the value is not.
 
-func parseListen(dst *string, v string) error {
+func parseListen(v string) (string, error) {
 	host, port, err := net.SplitHostPort(v)
 	if err != nil {
-		return fmt.Errorf("%s is not host:port; write for example 127.0.0.1:8080, :8080 or [::1]:8080", quoted(v))
+		return "", fmt.Errorf("%s is not host:port; write for example 127.0.0.1:8080, :8080 or [::1]:8080", quoted(v))
 	}
 	if host != "" && !validHost(host) {
-		return fmt.Errorf("the host in %s is neither an IP address nor a host name", quoted(v))
+		return "", fmt.Errorf("the host in %s is neither an IP address nor a host name", quoted(v))
 	}
 	if !validPort(port, 0) {
-		return fmt.Errorf("the port in %s must be a number from 0 to 65535; 0 picks a free port", quoted(v))
+		return "", fmt.Errorf("the port in %s must be a number from 0 to 65535; 0 picks a free port", quoted(v))
 	}
-	*dst = v
-	return nil
+	return v, nil
 }
 
 // parsePath takes the path of a file that is read later. A URL, or what is meant
 // to be in the file, is not one.
-func parsePath(dst *string, v string) error {
+func parsePath(v string) (string, error) {
 	if strings.Contains(v, "://") || strings.Contains(v, "-----BEGIN") {
-		return errors.New("this is not a path; write the path of a PEM file")
+		return "", errors.New("this is not a path; write the path of a PEM file")
 	}
-	*dst = v
-	return nil
+	return v, nil
 }
 
 // hostName is compiled when it is first asked, as every pattern of settings: most settings are not
@@ -62,29 +60,24 @@ func validPort(port string, least uint64) bool {
 
 // parseWorker repeats nothing back: a URL that is mistyped holds a password all
 // the same.
-func parseWorker(dst *Worker, v string) error {
+func parseWorker(v string) (Worker, error) {
 	kind, rest, more := strings.Cut(v, ":")
 	switch {
 	case kind == WorkerStatic:
-		w := Worker{Kind: WorkerStatic}
-		if err := whole(&w.Number, rest, 0, 1023); err != nil {
-			return errors.New("static needs a number that no other instance has; write static:N with N from 0 to 1023")
+		n, err := whole(rest, 0, 1023)
+		if err != nil {
+			return Worker{}, errors.New("static needs a number that no other instance has; write static:N with N from 0 to 1023")
 		}
-		*dst = w
-		return nil
+		return Worker{Kind: WorkerStatic, Number: n}, nil
 	case kind == WorkerZooKeeper:
-		if _, err := ParseZooKeeper(v); err != nil {
-			return err
-		}
-		*dst = Worker{Kind: WorkerZooKeeper, URL: NewSecret(v)}
-		return nil
+		z, err := ParseZooKeeper(v)
+		return Worker{Kind: WorkerZooKeeper, ZooKeeper: z, url: NewSecret(v)}, err
 	case kind == WorkerRedis && more:
-		return errors.New("redis takes no address here; write redis alone, and the address in FLAKEPASS_REDIS")
+		return Worker{}, errors.New("redis takes no address here; write redis alone, and the address in FLAKEPASS_REDIS")
 	case (kind == WorkerFile || kind == WorkerSQL || kind == WorkerRedis) && !more:
-		*dst = Worker{Kind: kind}
-		return nil
+		return Worker{Kind: kind}, nil
 	default:
-		return errors.New("this is not a way to get a worker number; write file, sql, redis, zookeeper://host:2181/path, or static:N with N from 0 to 1023")
+		return Worker{}, errors.New("this is not a way to get a worker number; write file, sql, redis, zookeeper://host:2181/path, or static:N with N from 0 to 1023")
 	}
 }
 
@@ -95,7 +88,7 @@ func (w Worker) String() string {
 		return WorkerStatic + ":" + strconv.Itoa(w.Number)
 	case WorkerZooKeeper:
 		// A key names the instance; it is no secret.
-		url, query, ok := strings.Cut(w.URL.Reveal(), "?")
+		url, query, ok := strings.Cut(w.url.Reveal(), "?")
 		if shown := hideURL(url); ok {
 			return shown + "?" + query
 		}
@@ -121,32 +114,26 @@ var reserved = []string{
 // an underscore, and other characters are a mistake, such as quotes that a shell did not take.
 var fieldName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[A-Za-z][0-9A-Za-z-]{0,63}$") })
 
-func parseHeader(dst *string, v string) error {
-	if v == "" {
-		*dst = ""
-		return nil
-	}
+func parseHeader(v string) (string, error) {
 	if !fieldName().MatchString(v) {
-		return fmt.Errorf("%s is not the name of a header; write one of at most 64 letters, digits and hyphens, such as X-Auth-Token", quoted(v))
+		return "", fmt.Errorf("%s is not the name of a header; write one of at most 64 letters, digits and hyphens, such as X-Auth-Token", quoted(v))
 	}
 	name := textproto.CanonicalMIMEHeaderKey(v)
 	if slices.Contains(reserved, name) || strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "Sec-") {
-		return fmt.Errorf("the header %s has another meaning; choose one of your own, such as X-Auth-Token", name)
+		return "", fmt.Errorf("the header %s has another meaning; choose one of your own, such as X-Auth-Token", name)
 	}
-	*dst = name
-	return nil
+	return name, nil
 }
 
 // minForwardKey is the least length of a key, in bytes: that of the hash that it
 // is used with.
 const minForwardKey = 32
 
-func parseForwardKey(dst *Secret, v string) error {
-	if v != "" && len(v) < minForwardKey {
-		return fmt.Errorf("the key has %d characters and needs at least %d; make one with: openssl rand -hex 32", len(v), minForwardKey)
+func parseForwardKey(v string) (Secret, error) {
+	if len(v) < minForwardKey {
+		return Secret{}, fmt.Errorf("the key has %d characters and needs at least %d; make one with: openssl rand -hex 32", len(v), minForwardKey)
 	}
-	*dst = NewSecret(v)
-	return nil
+	return NewSecret(v), nil
 }
 
 // A method is kept in a column of 64 characters, and is a label of a metric.
@@ -158,22 +145,21 @@ const mostMethods = 64
 // password is the method of a login with a password here.
 const password = "pwd"
 
-func parseMethods(dst *[]string, v string) error {
+func parseMethods(v string) ([]string, error) {
 	var all []string
 	for _, item := range strings.Split(v, ",") {
 		item = strings.TrimSpace(item)
 		switch {
 		case item == password:
-			return fmt.Errorf("%s is the method of a login with a password here; give that of another system another name, such as ldap", quoted(item))
+			return nil, fmt.Errorf("%s is the method of a login with a password here; give that of another system another name, such as ldap", quoted(item))
 		case !method().MatchString(item):
-			return fmt.Errorf("%s is no method; write 1 to 64 lower-case letters, digits and . _ : -, for example sms or oidc:apple", quoted(item))
+			return nil, fmt.Errorf("%s is no method; write 1 to 64 lower-case letters, digits and . _ : -, for example sms or oidc:apple", quoted(item))
 		case !slices.Contains(all, item):
 			all = append(all, item)
 		}
 	}
 	if len(all) > mostMethods {
-		return fmt.Errorf("these are %d methods; write at most %d", len(all), mostMethods)
+		return nil, fmt.Errorf("these are %d methods; write at most %d", len(all), mostMethods)
 	}
-	*dst = all
-	return nil
+	return all, nil
 }

@@ -58,9 +58,11 @@ func lender(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.L
 		// Earlier versions kept the numbers in the data directory.
 		return &fileworker.Lender{Dir: dir, Before: filepath.Join(cfg.DataDir, "worker")}, nothing, err
 	case config.WorkerRedis:
-		return fromRedis(ctx, cfg, log)
+		l, closeLender = fromRedis(ctx, cfg, log)
+		return l, closeLender, nil
 	case config.WorkerZooKeeper:
-		return fromZooKeeper(cfg, log, server)
+		l, closeLender = fromZooKeeper(cfg, log, server)
+		return l, closeLender, nil
 	}
 	s := &sqlworker.Lender{DB: db.SQL(), Dialect: sqlworker.MySQL, Holder: Holder()}
 	if db.Dialect() == migrations.SQLite {
@@ -88,36 +90,30 @@ func besideDatabase(path string) (string, error) {
 
 // fromRedis lends from the Redis that the tiers share, over connections of its
 // own. With an empty Redis it waits: that Redis may have lost what it had lent.
-func fromRedis(ctx context.Context, cfg config.Config, log *slog.Logger) (l idworker.Lender, closeLender func(), err error) {
-	rdb, _, err := openRedis(cfg)
-	if err != nil {
-		return nil, func() {}, err
-	}
+func fromRedis(ctx context.Context, cfg config.Config, log *slog.Logger) (l idworker.Lender, closeLender func()) {
+	rdb := openRedis(cfg.Redis)
 	return &redisworker.Lender{
 		Client: rdb, Holder: Holder(),
 		Waiting: func(until time.Time) {
 			log.WarnContext(ctx, "redis is new or has lost its data; waiting until no number that it lent before can be in use",
 				"wait", time.Until(until).Round(time.Millisecond))
 		},
-	}, func() { _ = rdb.Close() }, nil
+	}, func() { _ = rdb.Close() }
 }
 
 // fromZooKeeper lends for as long as the session lives, and a server that has a
 // key the number that the key remembers.
-func fromZooKeeper(cfg config.Config, log *slog.Logger, server bool) (l idworker.Lender, closeLender func(), err error) {
-	z, err := config.ParseZooKeeper(cfg.Worker.URL.Reveal())
-	if err != nil {
-		return nil, func() {}, err
-	}
+func fromZooKeeper(cfg config.Config, log *slog.Logger, server bool) (l idworker.Lender, closeLender func()) {
+	z := cfg.Worker.ZooKeeper
 	client := &zkworker.Client{Servers: z.Addrs, User: z.Username, Password: z.Password.Reveal(), Log: log}
 	if z.Key == "" || !server {
-		return &zkworker.Lender{Client: client, Root: z.Path, Holder: Holder()}, func() { _ = client.Close() }, nil
+		return &zkworker.Lender{Client: client, Root: z.Path, Holder: Holder()}, func() { _ = client.Close() }
 	}
 	k := &zkworker.Keyed{
 		Client: client, Root: z.Path, Key: z.Key, Holder: Holder(),
 		File: filepath.Join(cfg.DataDir, "zookeeper-reserve"),
 	}
-	return k, func() { _ = k.Close(); _ = client.Close() }, nil
+	return k, func() { _ = k.Close(); _ = client.Close() }
 }
 
 // Holder names this process to operators: its host and PID.

@@ -52,29 +52,22 @@ func Shared(ctx context.Context, cfg config.Config, db *sqlstore.DB, next sessio
 	if o.Key, err = (&sqlstore.Settings{DB: db}).CacheKey(ctx); err != nil {
 		return sharedTier{}, err
 	}
-	rdb, r, err := openRedis(cfg)
-	if err != nil {
-		return sharedTier{}, err
-	}
-	o.Number = r.DB
+	rdb := openRedis(cfg.Redis)
+	o.Number = cfg.Redis.DB
 	tier, err := redisstore.NewSessions(rdb, next, o)
 	if err != nil {
 		return sharedTier{}, errors.Join(err, rdb.Close())
 	}
-	return sharedTier{Store: tier, redis: tier, rdb: rdb, where: r.Where()}, nil
+	return sharedTier{Store: tier, redis: tier, rdb: rdb, where: cfg.Redis.Where()}, nil
 }
 
 // openRedis returns a client for the configured Redis. It does not connect.
-func openRedis(cfg config.Config) (redis.UniversalClient, config.Redis, error) {
-	r, err := config.ParseRedis(cfg.Redis.Reveal())
-	if err != nil {
-		return nil, config.Redis{}, fmt.Errorf("redis (FLAKEPASS_REDIS): %w", err)
-	}
+func openRedis(r config.Redis) redis.UniversalClient {
 	return redisstore.Open(redisstore.Server{
 		Addrs: r.Addrs, Master: r.Master, Cluster: r.Mode == config.RedisCluster, TLS: r.TLS,
 		Username: r.Username, Password: r.Password.Reveal(), DB: r.DB,
 		SentinelUsername: r.SentinelUsername, SentinelPassword: r.SentinelPassword.Reveal(),
-	}), r, nil
+	})
 }
 
 func (s sharedTier) Close() {

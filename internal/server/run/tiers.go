@@ -112,11 +112,9 @@ func (t *tiers) cache(ctx context.Context, cfg config.Config, db *sqlstore.DB, h
 	if cfg.CacheEntries == 0 {
 		// Nothing is kept in Redis; attempts are counted there all the same.
 		if !cfg.Redis.IsZero() {
-			var r config.Redis
-			t.common.rdb, r, err = openRedis(cfg)
-			t.common.where = r.Where()
+			t.common.rdb, t.common.where = openRedis(cfg.Redis), cfg.Redis.Where()
 		}
-		return err
+		return nil
 	}
 	if !cfg.Redis.IsZero() {
 		hooks.Listening = metrics.RedisListening()
