@@ -109,7 +109,7 @@ var (
 // TestEveryRouteIsForWhomTheTableSays: the routes are those of the router.
 func TestEveryRouteIsForWhomTheTableSays(t *testing.T) {
 	seen := 0
-	for _, r := range routes(t, bare(t, "user", false)) {
+	for _, r := range apitest.Served(t, bare(t, "user", false)) {
 		name := r[0] + " " + r[1]
 		want, ok := access[name]
 		if !ok {
@@ -165,7 +165,7 @@ func TestContractSaysForWhomEachRouteIs(t *testing.T) {
 // a login, and TestAForeignLoginIsAnUnknownOne holds it to those of the caller.
 func TestNoRouteOfAUserNamesAnother(t *testing.T) {
 	reached := 0
-	for _, r := range routes(t, bare(t, "user", false)) {
+	for _, r := range apitest.Served(t, bare(t, "user", false)) {
 		if status := reach(t, bare(t, "user", false), r[0], r[1], true); status == http.StatusForbidden {
 			continue
 		}
@@ -186,7 +186,7 @@ func TestNoRouteTakesATokenFromItsURL(t *testing.T) {
 	for _, name := range []string{"token", "access_token", "auth", "authorization", "bearer", "key", "api_key", "session", "x-auth-token"} {
 		query += "&" + name + "=" + token
 	}
-	for _, r := range routes(t, bare(t, "admin", false)) {
+	for _, r := range apitest.Served(t, bare(t, "admin", false)) {
 		want := access[r[0]+" "+r[1]].none
 		if want == 0 { // who it is does not matter
 			continue

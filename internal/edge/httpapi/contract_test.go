@@ -2,12 +2,8 @@ package httpapi_test
 
 import (
 	"maps"
-	"net/http"
-	"regexp"
 	"slices"
 	"testing"
-
-	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
@@ -15,26 +11,11 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
 
-// routes are the method and the path of every route, as the contract spells them.
-func routes(t *testing.T, h http.Handler) (list [][2]string) {
-	t.Helper()
-	e, ok := h.(*gin.Engine)
-	if !ok {
-		t.Fatalf("the handler is a %T", h)
-	}
-	for _, r := range e.Routes() {
-		list = append(list, [2]string{r.Method, parameter.ReplaceAllString(r.Path, "/{$1}")})
-	}
-	return list
-}
-
-var parameter = regexp.MustCompile(`/:([a-z_]+)`)
-
 // TestRoutesAreTheContract: nothing is served that is not documented, and
 // nothing is documented that is not served.
 func TestRoutesAreTheContract(t *testing.T) {
 	served, documented := map[apitest.Operation]bool{}, map[apitest.Operation]bool{}
-	for _, r := range routes(t, handler(t, &world{}, nil)) {
+	for _, r := range apitest.Served(t, handler(t, &world{}, nil)) {
 		served[apitest.Operation{Method: r[0], Path: r[1]}] = true
 	}
 	for _, o := range apitest.Operations(t) {

@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
+	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
 
 // support verifies every token as one by which the admin 4711 acts for a user.
@@ -41,7 +42,7 @@ func acted(t *testing.T, incidents audit.Incidents) http.Handler {
 // those of others as to any user.
 func TestImpersonationWritesNothing(t *testing.T) {
 	writes := 0
-	for _, r := range routes(t, acted(t, nil)) {
+	for _, r := range apitest.Served(t, acted(t, nil)) {
 		name := r[0] + " " + r[1]
 		if access[name] == public || access[name] == holders || access[name] == issuers {
 			continue

@@ -140,7 +140,7 @@ func TestKeyOpensOnlyWhatItsScopeNames(t *testing.T) {
 		w := &world{}
 		h := handler(t, w, func(o *httpapi.Options) { o.Keys, o.People.Names = keysOver(row), &namesWorld{} })
 		reached := 0
-		for _, r := range routes(t, h) {
+		for _, r := range apitest.Served(t, h) {
 			name := r[0] + " " + r[1]
 			if access[name] == public {
 				continue
