@@ -92,7 +92,7 @@ func TestRefusedProofsAreIncidentsAndCount(t *testing.T) {
 			},
 			"confirmation": func() {
 				w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
-					"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1", "confirm_password", passphrase)
+					"do", "confirm", "confirm_for", dialKey, "confirm_password", passphrase)
 				entry = "not reauthenticated"
 			},
 		} {
@@ -126,7 +126,7 @@ func TestAttemptThatALimitRefusesIsOnRecordWithWhose(t *testing.T) {
 		"own account": {func() { w.sendForm(c, "/console/account", "do", "password", "current_password", "x") }, "7"},
 		"confirmation": {func() {
 			w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
-				"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1", "confirm_password", passphrase)
+				"do", "confirm", "confirm_for", dialKey, "confirm_password", passphrase)
 		}, "7"},
 		"code":  {func() { w.do(postForm("/console/login/code", url.Values{"ticket": {"x"}, "code": {"1"}})) }, "7"},
 		"login": {func() { w.do(postForm("/console/login", url.Values{"username": {"ada"}, "password": {"x"}})) }, "0"},
@@ -190,7 +190,7 @@ func (w *world) asking(c *http.Cookie) map[string]*httptest.ResponseRecorder {
 		"limits": w.limits(c, "login_address_1_count", "240"),
 		"save":   w.sendForm(c, "/console/expiry", "idle", "13d", "absolute", "30d", "touch", "1m", "schedule", "@hourly", "version", "1", "do", "save"),
 		"confirm": w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
-			"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1"),
+			"do", "confirm", "confirm_for", dialKey),
 	}
 }
 

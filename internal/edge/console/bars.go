@@ -31,7 +31,6 @@ type bars struct {
 
 type barRow struct {
 	At     time.Time
-	Day    bool
 	Counts []string
 }
 
@@ -65,7 +64,7 @@ func (q *request) activity(ctx context.Context, now time.Time) (view activityVie
 		step = 24
 	}
 	for at := hours - step; at >= 0; at -= step { // the newest first
-		row := barRow{At: begin.Add(time.Duration(at) * time.Hour), Day: view.Week}
+		row := barRow{At: begin.Add(time.Duration(at) * time.Hour)}
 		for _, k := range activity.Kinds {
 			row.Counts = append(row.Counts, number(sum(table[k][at:at+step])))
 		}

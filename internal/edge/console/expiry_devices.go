@@ -71,14 +71,6 @@ func (in *devicesInput) into(p *policy.Policy, t *texts, inForce *policy.Policy)
 	return problems
 }
 
-// key names what was typed.
-func (in *devicesInput) key() string {
-	if !in.Asked {
-		return ""
-	}
-	return "|" + strings.Join([]string{map[bool]string{true: wire.Refuse}[in.Refuse()], in.Classes, in.Overrides}, "|")
-}
-
 // devices are what two policies say of devices and roles, beside each other.
 func (t *texts) devices(a, b *policy.Policy) []change {
 	over := func(p *policy.Policy) string {

@@ -1,10 +1,10 @@
 package console
 
 import (
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/invalid"
@@ -69,23 +69,12 @@ func (in *dialInput) policy(t *texts, inForce *policy.Policy) (p policy.Policy, 
 	return p, problems
 }
 
-// key names what was typed, except for the note.
-func (in *dialInput) key() string {
-	return strings.Join([]string{in.Idle, in.Absolute, in.Touch, in.Schedule, strconv.FormatInt(in.Version, 10)}, "|") + in.sessionsKey() + in.Devices.key() + in.limitsKey()
-}
-
-func (in *dialInput) sessionsKey() string {
-	if in.Sessions == "" {
-		return ""
-	}
-	return "|sessions " + in.Sessions
-}
-
-func (in *dialInput) limitsKey() string {
-	if !in.WithLimits {
-		return ""
-	}
-	return "|" + strconv.FormatInt(in.BackTo, 10)
+// key names what was typed, except for the note. JSON has no ends of lines, of which a
+// browser would make others.
+func (in dialInput) key() string {
+	in.Note = ""
+	text, _ := json.Marshal(in) // texts and numbers always marshal
+	return string(text)
 }
 
 // samePolicy reports whether a is in force where b is; limits that are zero stay

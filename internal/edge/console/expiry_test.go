@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"errors"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -73,7 +74,7 @@ func TestDrasticChangeAsksForThePassword(t *testing.T) {
 	_, rest, _ := strings.Cut(page.Body.String(), `name="confirm_for" value="`)
 	key, _, _ := strings.Cut(rest, `"`)
 	confirm := func(pairs ...string) *httptest.ResponseRecorder {
-		return w.dial(c, append([]string{"do", "confirm", "idle", "49h30m", "confirm_for", key, "confirm_password", passphrase}, pairs...)...)
+		return w.dial(c, append([]string{"do", "confirm", "idle", "49h30m", "confirm_for", html.UnescapeString(key), "confirm_password", passphrase}, pairs...)...)
 	}
 	page = confirm("confirm_password", "")
 	wantStatus(t, page, 403)
@@ -236,4 +237,19 @@ func TestExpirySavesNothingThatTheAPIRefuses(t *testing.T) {
 	page := w.limits(w.enter(), "login_address_1_count", "240", "note", strings.Repeat("x", 1001), "do", "save")
 	wantStatus(t, page, 422)
 	wantText(t, page, "The reason must have at most 1000 characters.")
+}
+
+// TestConfirmationOfSeveralLinesAsABrowserSendsIt: it ends each line of each field with CRLF, also
+// of what names the values that were shown.
+func TestConfirmationOfSeveralLinesAsABrowserSendsIt(t *testing.T) {
+	w := newWorld(t)
+	c := w.enter()
+	typed := []string{"idle", "49h30m", "sessions", "1", "over_limit", "replace_oldest", "classes", "phone, web, other", "overrides", "class:phone=idle:1d\r\nclass:web=idle:1d"}
+	page := w.dial(c, append(typed, "do", "save")...)
+	_, rest, _ := strings.Cut(page.Body.String(), `name="confirm_for" value="`)
+	key, _, found := strings.Cut(rest, `"`)
+	if !found {
+		t.Fatalf("nothing to confirm: %s", page.Body)
+	}
+	wantStatus(t, w.dial(c, append(typed, "do", "confirm", "confirm_for", strings.ReplaceAll(html.UnescapeString(key), "\n", "\r\n"))...), 303)
 }

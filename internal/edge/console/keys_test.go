@@ -23,7 +23,7 @@ func TestConsoleSaysWhichKeyIsMissing(t *testing.T) {
 		t.Errorf("header %v, log %s", page.Header(), &w.log)
 	}
 	page = w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
-		"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1", "confirm_password", passphrase, "confirm_code", "123456")
+		"do", "confirm", "confirm_for", dialKey, "confirm_password", passphrase, "confirm_code", "123456")
 	wantStatus(t, page, 503)
 	wantText(t, page, "A recovery code still works.")
 }

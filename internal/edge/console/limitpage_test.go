@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -232,7 +233,7 @@ func TestRevertThatNeedsAPasswordRestoresTheLimits(t *testing.T) {
 	_, rest, _ := strings.Cut(page.Body.String(), `name="confirm_for" value="`)
 	key, _, _ := strings.Cut(rest, `"`)
 	confirm := func(pairs ...string) *httptest.ResponseRecorder {
-		return w.dial(c, append([]string{"do", "confirm", "idle", "2d 2h", "sessions", "1", "over_limit", "replace_oldest", "classes", "phone, tablet, desktop, web, tv, other", "overrides", "", "version", "2", "confirm_for", key, "confirm_password", passphrase, "back_to", "1"}, pairs...)...)
+		return w.dial(c, append([]string{"do", "confirm", "idle", "2d 2h", "sessions", "1", "over_limit", "replace_oldest", "classes", "phone, tablet, desktop, web, tv, other", "overrides", "", "version", "2", "confirm_for", html.UnescapeString(key), "confirm_password", passphrase, "back_to", "1"}, pairs...)...)
 	}
 	// Who was shown the limits too has not confirmed the times alone, nor another version.
 	wantText(t, confirm(), "Ends 50 logins at once", `name="with_limits" value="yes">`)

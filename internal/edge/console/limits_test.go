@@ -53,7 +53,7 @@ func TestUndecidedAttemptIsGivenBack(t *testing.T) {
 		}
 		g.left = 10
 		w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
-			"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1", "confirm_password", passphrase)
+			"do", "confirm", "confirm_for", dialKey, "confirm_password", passphrase)
 		if g.left != 9+back {
 			t.Errorf("confirmation, %v: %d attempts left of 10", err, g.left)
 		}

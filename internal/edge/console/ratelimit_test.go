@@ -78,7 +78,7 @@ func TestGuessesAreBounded(t *testing.T) {
 	c := w.enter()
 	g.left = 0
 	page = w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
-		"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1", "confirm_password", passphrase)
+		"do", "confirm", "confirm_for", dialKey, "confirm_password", passphrase)
 	wantStatus(t, page, 429)
 	wantText(t, page, "Too many attempts.", `value="1h"`)
 	if page.Header().Get("Retry-After") == "" {

@@ -245,3 +245,6 @@ func ids(page string) map[string]bool {
 	}
 	return found
 }
+
+// dialKey names what [world.dial] types.
+const dialKey = `{"Idle":"1h","Absolute":"30d","Touch":"1m","Schedule":"@every 1m","Sessions":"","Note":"","Version":1,"BackTo":0,"WithLimits":false,"Devices":{"Asked":false,"Over":"","Classes":"","Overrides":""}}`
