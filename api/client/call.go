@@ -47,8 +47,8 @@ const (
 	typeProblem = "application/problem+json"
 )
 
-// send is the call whose body is v in JSON, unless v is nil.
-func send(method, path string, v any) (*call, error) {
+// send is the call whose body is v in JSON, unless v is nil, with what else is to be said of it.
+func send(method, path string, v any, with ...func(*call)) (*call, error) {
 	r := &call{method: method, path: path}
 	if v != nil {
 		b, err := json.Marshal(v)
@@ -56,6 +56,9 @@ func send(method, path string, v any) (*call, error) {
 			return nil, fmt.Errorf("client: %w", err)
 		}
 		r.body, r.kind = b, typeJSON
+	}
+	for _, f := range with {
+		f(r)
 	}
 	return r, nil
 }
@@ -192,12 +195,9 @@ func decode[T answer](body []byte) (T, error) {
 
 // act sends v where the answer is nothing, or when all instances know.
 func (c *Client) act(ctx context.Context, method, path string, v any, with ...func(*call)) (time.Duration, error) {
-	r, err := send(method, path, v)
+	r, err := send(method, path, v, with...)
 	if err != nil {
 		return 0, err
-	}
-	for _, f := range with {
-		f(r)
 	}
 	r.none = http.StatusNoContent
 	body, status, err := c.do(ctx, r)
@@ -220,13 +220,10 @@ func repeatable(r *call) { r.again = true }
 
 // ask sends v and reads the answer.
 func ask[T answer](ctx context.Context, c *Client, method, path string, v any, with ...func(*call)) (T, error) {
-	r, err := send(method, path, v)
+	r, err := send(method, path, v, with...)
 	if err != nil {
 		var none T
 		return none, err
-	}
-	for _, f := range with {
-		f(r)
 	}
 	return get[T](ctx, c, r)
 }

@@ -13,12 +13,7 @@ import (
 // server reads its database for it. To ask counts as a use of the login, unless ctx is of
 // [flakepass.NewPassiveContext].
 func (c *Client) MySessions(ctx context.Context) ([]wire.MySession, error) {
-	body, _, err := c.do(ctx, read("/v1/me/sessions", nil))
-	if err != nil {
-		return nil, err
-	}
-	all, _, err := readPage[wire.MySession](body, "sessions")
-	return all, err
+	return whole[wire.MySession](ctx, c, "/v1/me/sessions", "sessions")
 }
 
 // EndMySession ends one login of this client's own account. One that is over already is no

@@ -26,6 +26,16 @@ func readPage[T answer](body []byte, name string) (entries []T, next string, err
 	return entries, next, nil
 }
 
+// whole reads a list that has one part.
+func whole[T answer](ctx context.Context, c *Client, path, name string) ([]T, error) {
+	body, _, err := c.do(ctx, read(path, nil))
+	if err != nil {
+		return nil, err
+	}
+	all, _, err := readPage[T](body, name)
+	return all, err
+}
+
 // list reads a list page by page, as far as it is asked for. After an error it
 // ends.
 func list[T answer](ctx context.Context, c *Client, path, name string, query url.Values) iter.Seq2[T, error] {

@@ -53,12 +53,7 @@ func (c *Client) StartSweep(ctx context.Context) (wire.Sweep, error) {
 // Instances are those of the deployment, whichever is asked: those that reported
 // last come first, at most 1,000.
 func (c *Client) Instances(ctx context.Context) ([]wire.Instance, error) {
-	body, _, err := c.do(ctx, read("/v1/admin/instances", nil))
-	if err != nil {
-		return nil, err
-	}
-	all, _, err := readPage[wire.Instance](body, "instances")
-	return all, err
+	return whole[wire.Instance](ctx, c, "/v1/admin/instances", "instances")
 }
 
 type because struct {
