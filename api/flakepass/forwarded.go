@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,7 +102,8 @@ func (f *Forwarded) believe(r *http.Request, c *claims, now time.Time) error {
 	}
 	if len(f.From) > 0 {
 		peer, err := netip.ParseAddrPort(r.RemoteAddr)
-		if err != nil || !within(f.From, peer.Addr().Unmap()) {
+		ip := peer.Addr().Unmap()
+		if err != nil || !slices.ContainsFunc(f.From, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 			return fmt.Errorf("the connection comes from %q, which is not in Forwarded.From", r.RemoteAddr)
 		}
 	}
@@ -114,15 +116,6 @@ func (f *Forwarded) believe(r *http.Request, c *claims, now time.Time) error {
 		return verifySignature(f.Keys, c, r.Method, requestURI(r), now)
 	}
 	return nil
-}
-
-func within(nets []netip.Prefix, a netip.Addr) bool {
-	for _, p := range nets {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
 }
 
 // requestURI is the target of r as it came over the wire: what a proxy hands to

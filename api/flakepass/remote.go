@@ -218,7 +218,7 @@ func (r *Remote) Verify(ctx context.Context, t Token) (Identity, error) {
 		switch who, renew, err := r.believe(ctx, e, now, mono); {
 		case err == nil:
 			if renew {
-				r.renew(ctx, t, &k)
+				_, _ = r.join(ctx, t, &k) // waits for nothing: what is remembered answers on, for as long as it may
 			}
 			return who, nil
 		case err != errUnsure: //nolint:errorlint // our own, and on every request

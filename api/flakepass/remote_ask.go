@@ -70,11 +70,6 @@ func (r *Remote) ask(ctx context.Context, t Token, k *key, since instant) (Ident
 	return Identity{}, errRemoteStale
 }
 
-// renew asks, and waits for nothing.
-func (r *Remote) renew(ctx context.Context, t Token, k *key) {
-	_, _ = r.join(ctx, t, k) // what is remembered answers on, for as long as it may
-}
-
 // join finds the question about a token, or adds it.
 func (r *Remote) join(ctx context.Context, t Token, k *key) (*question, error) {
 	d, what := &r.pending, asked{*k, IsPassive(ctx)}
