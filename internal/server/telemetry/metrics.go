@@ -17,7 +17,7 @@ type Metrics struct {
 	swept       prometheus.Counter
 	unswept     prometheus.Counter
 	skipped     prometheus.Counter
-	sweeps      *prometheus.CounterVec
+	sweeps      func(outcome string)
 	sweeping    prometheus.Histogram
 	unpublished prometheus.Counter
 	sessions    sessionMetrics
@@ -45,13 +45,14 @@ func (m *Metrics) counter(name, help string) prometheus.Counter {
 	return promauto.With(m.registry).NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }
 
-// counters differ by a label; those of values are shown from the start.
-func (m *Metrics) counters(label, name, help string, values ...string) *prometheus.CounterVec {
+// counters differ by a label, and those of values are shown from the start. It returns a
+// function that counts one.
+func (m *Metrics) counters(label, name, help string, values ...string) func(value string) {
 	c := promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	for _, v := range values {
 		c.WithLabelValues(v)
 	}
-	return c
+	return func(v string) { c.WithLabelValues(v).Inc() }
 }
 
 func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
@@ -71,7 +72,7 @@ func (m *Metrics) Hashing(pid func() (int, error)) {
 
 // Swept counts one pass of the sweep.
 func (m *Metrics) Swept(outcome string, cleared, failed int64, took time.Duration) {
-	m.sweeps.WithLabelValues(outcome).Inc()
+	m.sweeps(outcome)
 	m.swept.Add(float64(cleared))
 	m.unswept.Add(float64(failed))
 	m.sweeping.Observe(took.Seconds())
@@ -133,24 +134,21 @@ func (m *Metrics) Certificate(notAfter func() time.Time) {
 // SecondFactors counts the outcomes of codes: code, recovery, required or invalid.
 // Call it once.
 func (m *Metrics) SecondFactors() func(outcome string) {
-	c := m.counters("outcome", "flakepass_second_factor_checks_total",
+	return m.counters("outcome", "flakepass_second_factor_checks_total",
 		"Checks of a second factor on this instance, by outcome: a code, a recovery code, none though one was required, or an invalid one.",
 		"code", "recovery", "required", "invalid")
-	return func(outcome string) { c.WithLabelValues(outcome).Inc() }
 }
 
 // Begun counts logins by the class of their device. The policy bounds how many classes there
 // are. Call it once.
 func (m *Metrics) Begun() func(class string) {
-	c := m.counters("device_class", "flakepass_logins_total", "Logins that began on this instance, by the class of the device; GET /v1/admin/stats counts those that live.", "other")
-	return func(class string) { c.WithLabelValues(class).Inc() }
+	return m.counters("device_class", "flakepass_logins_total", "Logins that began on this instance, by the class of the device; GET /v1/admin/stats counts those that live.", "other")
 }
 
 // Issued counts logins that an issuer has opened by its method, of which the operator has set
 // which there are. Call it once.
 func (m *Metrics) Issued(methods []string) func(method string) {
-	c := m.counters("auth_method", "flakepass_issued_logins_total", "Logins that issuers opened on this instance by POST /v1/issue, by the method; flakepass_logins_total has them too.", methods...)
-	return func(method string) { c.WithLabelValues(method).Inc() }
+	return m.counters("auth_method", "flakepass_issued_logins_total", "Logins that issuers opened on this instance by POST /v1/issue, by the method; flakepass_logins_total has them too.", methods...)
 }
 
 // ServiceKeys counts the questions about service keys, by what came of each and by the scope
@@ -179,12 +177,11 @@ func (m *Metrics) ImportHook(results []string, answers func() bool) func(result 
 		}
 		return 0
 	})
-	return func(result string) { c.WithLabelValues(result).Inc() }
+	return c
 }
 
 // Throttled counts the attempts that a limit has refused. Call it once.
 func (m *Metrics) Throttled() func(limit string) {
-	c := m.counters("policy", "flakepass_throttled_total", "Attempts that a rate limit refused before any check, by the limit.",
+	return m.counters("policy", "flakepass_throttled_total", "Attempts that a rate limit refused before any check, by the limit.",
 		"login-place", "login-account", "login-network", "login-address", "register", "introspect", "reset", "export")
-	return func(limit string) { c.WithLabelValues(limit).Inc() }
 }
