@@ -7,7 +7,6 @@ import (
 
 	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/wire"
-	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 // A backend is what a command acts on: the database of this deployment, or a server
@@ -87,19 +86,19 @@ type policyVerbs interface {
 
 // looks is for a command that changes nothing, or looks before it decides to.
 func (a *app) looks(f func(ctx context.Context, b backend) error) error {
-	return a.at(a.toLook, run.OpenExisting, f)
+	return a.at(a.toLook, f)
 }
 
 // acts is for a command that changes something.
 func (a *app) acts(f func(ctx context.Context, b backend) error) error {
-	return a.at(a.toAct, run.OpenExisting, f)
+	return a.at(a.toAct, f)
 }
 
-func (a *app) at(with func(opener, func(context.Context, *local) error) error, open opener, f func(context.Context, backend) error) error {
+func (a *app) at(here func(func(context.Context, *local) error) error, f func(context.Context, backend) error) error {
 	if a.remote {
 		return a.remotely(func(ctx context.Context, s remoteServer) error { return f(ctx, s.backend()) })
 	}
-	return with(open, func(ctx context.Context, l *local) error { return f(ctx, l.backend()) })
+	return here(func(ctx context.Context, l *local) error { return f(ctx, l.backend()) })
 }
 
 // ofUser is for a command about one user, with the name as a person types it.

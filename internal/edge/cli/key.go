@@ -12,7 +12,6 @@ import (
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
-	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 type keyCommand struct {
@@ -44,7 +43,7 @@ func (c keyAdd) Validate() error {
 }
 
 func (c keyAdd) Run(a *app) error {
-	return a.at(a.toMint, run.OpenExisting, ofUser(c.Account, func(ctx context.Context, b backend, u wire.Person) error {
+	return a.at(a.toMint, ofUser(c.Account, func(ctx context.Context, b backend, u wire.Person) error {
 		n := client.NewServiceKey{Name: c.Name, Scopes: c.Scope, Reason: c.Reason}
 		if c.For != nil {
 			n.ExpiresAt = time.Now().Add(time.Duration(*c.For))

@@ -38,16 +38,16 @@ type opener func(context.Context, config.Config, *slog.Logger) (*sqlstore.DB, er
 // to change anything. One that changes users or logins writes the actor into
 // the record, and mints the ID of its event: it takes toAct. One that makes a
 // user mints under a worker number of its own, or not at all: it takes toMint.
-func (a *app) toLook(open opener, f func(ctx context.Context, l *local) error) error {
-	return a.local(open, nil, f)
+func (a *app) toLook(f func(ctx context.Context, l *local) error) error {
+	return a.local(run.OpenExisting, nil, f)
 }
 
-func (a *app) toAct(open opener, f func(ctx context.Context, l *local) error) error {
-	return a.local(open, run.OpenEventIDs, f)
+func (a *app) toAct(f func(ctx context.Context, l *local) error) error {
+	return a.local(run.OpenExisting, run.OpenEventIDs, f)
 }
 
-func (a *app) toMint(open opener, f func(ctx context.Context, l *local) error) error {
-	return a.local(open, run.OpenIDs, f)
+func (a *app) toMint(f func(ctx context.Context, l *local) error) error {
+	return a.local(run.OpenExisting, run.OpenIDs, f)
 }
 
 // A minter opens what mints IDs for a command, until close.

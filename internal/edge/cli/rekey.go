@@ -30,7 +30,7 @@ func (c userSecondFactorRekey) Run(a *app) error {
 	if c.DryRun {
 		with = a.toLook
 	}
-	return with(run.OpenExisting, func(ctx context.Context, l *local) error {
+	return with(func(ctx context.Context, l *local) error {
 		keys, err := storedKeys(l.cfg)
 		if err != nil {
 			return err

@@ -70,7 +70,8 @@ func (c userAdd) Run(a *app) error {
 	orMake := func(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.DB, error) {
 		return run.OpenOrMake(ctx, cfg, log, a.out)
 	}
-	return a.at(a.toMint, orMake, func(ctx context.Context, b backend) error {
+	here := func(f func(ctx context.Context, l *local) error) error { return a.local(orMake, run.OpenIDs, f) }
+	return a.at(here, func(ctx context.Context, b backend) error {
 		made, err := c.add(ctx, b, ask)
 		if either(err, account.ErrExists, client.UsernameTaken) {
 			return taken(b, fmt.Sprintf("the username %q", c.Name))
@@ -108,7 +109,7 @@ func (c userPasswd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.toAct(run.OpenExisting, func(ctx context.Context, l *local) error {
+	return a.toAct(func(ctx context.Context, l *local) error {
 		u, err := l.user(ctx, c.Name)
 		if err != nil {
 			return err
@@ -192,14 +193,14 @@ func (c userLogoutOne) Run(a *app) error {
 // worker number is held while the user is asked.
 func (c userLogout) everybody(a *app) error {
 	if !c.Yes {
-		err := a.toLook(run.OpenExisting, func(_ context.Context, l *local) error {
+		err := a.toLook(func(_ context.Context, l *local) error {
 			return a.confirm("About to end every login in " + run.Place(l.cfg) + ". Everybody has to log in again, and no one-time link works any more, of invitations neither.")
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return a.toAct(run.OpenExisting, func(ctx context.Context, l *local) error {
+	return a.toAct(func(ctx context.Context, l *local) error {
 		all, err := l.operators.Sessions.EndAll(ctx, commandActor(), c.Reason)
 		if err != nil {
 			return err

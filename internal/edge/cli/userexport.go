@@ -26,7 +26,7 @@ func (c userExport) Run(a *app) error {
 			}
 		}
 	}
-	return with(run.OpenExisting, func(ctx context.Context, l *local) error {
+	return with(func(ctx context.Context, l *local) error {
 		users, err := run.NewExport(l.db, l.operators.Users.IDs).Users(ctx, commandActor(), c.WithHashes, c.Reason)
 		if err != nil {
 			return err

@@ -69,11 +69,11 @@ func (c userImport) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	with, opens := a.toMint, run.OpenExisting
+	with := a.toMint
 	if c.DryRun {
 		with = a.toLook
 	}
-	return with(opens, func(ctx context.Context, l *local) error {
+	return with(func(ctx context.Context, l *local) error {
 		hasher, err := run.NewHasher(l.cfg, account.Here{})
 		if err != nil {
 			return err
