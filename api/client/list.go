@@ -26,6 +26,17 @@ func readPage[T answer](body []byte, name string) (entries []T, next string, err
 	return entries, next, nil
 }
 
+// queryOf has these names and values. Those that are empty are left out.
+func queryOf(pairs ...string) url.Values {
+	query := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return query
+}
+
 // whole reads a list that has one part.
 func whole[T answer](ctx context.Context, c *Client, path, name string) ([]T, error) {
 	body, _, err := c.do(ctx, read(path, nil))

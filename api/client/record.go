@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
@@ -23,12 +22,7 @@ type AuditFilter struct {
 // Audit is the record of what was done to accounts, logins and settings, newest
 // first.
 func (c *Client) Audit(ctx context.Context, f AuditFilter) iter.Seq2[wire.Event, error] {
-	query := url.Values{}
-	for name, text := range map[string]string{"action": f.Action, "actor": f.Actor, "target": f.Target} {
-		if text != "" {
-			query.Set(name, text)
-		}
-	}
+	query := queryOf("action", f.Action, "actor", f.Actor, "target", f.Target)
 	for name, at := range map[string]time.Time{"since": f.Since, "until": f.Until} {
 		if !at.IsZero() {
 			query.Set(name, at.UTC().Format(time.RFC3339Nano))
@@ -62,11 +56,7 @@ type because struct {
 
 // Sessions lists the logins that live, newest first; with a class, those on devices of it.
 func (c *Client) Sessions(ctx context.Context, deviceClass string) iter.Seq2[wire.UserSession, error] {
-	var only url.Values
-	if deviceClass != "" {
-		only = url.Values{"device_class": {deviceClass}}
-	}
-	return list[wire.UserSession](ctx, c, "/v1/admin/sessions", "sessions", only)
+	return list[wire.UserSession](ctx, c, "/v1/admin/sessions", "sessions", queryOf("device_class", deviceClass))
 }
 
 // Session is one login that lives. One that is over is [NotFound].

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
@@ -15,11 +14,7 @@ import (
 // points of their names; or, where prefix is empty, all of them, newest first.
 // The one whose name is the prefix comes first.
 func (c *Client) Users(ctx context.Context, prefix string) iter.Seq2[wire.User, error] {
-	query := url.Values{}
-	if prefix != "" {
-		query.Set("name", prefix)
-	}
-	return list[wire.User](ctx, c, "/v1/admin/users", "users", query)
+	return list[wire.User](ctx, c, "/v1/admin/users", "users", queryOf("name", prefix))
 }
 
 // User is one user, or [NotFound].
@@ -183,11 +178,5 @@ func (c *Client) FindUser(ctx context.Context, q UserQuery) (wire.User, error) {
 	if q.ID != 0 {
 		return get[wire.User](ctx, c, read("/v1/users/"+q.ID.String(), nil))
 	}
-	query := url.Values{}
-	for name, value := range map[string]string{"username": q.Username, "alias": q.Alias, "external_id": q.ExternalID} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	return get[wire.User](ctx, c, read("/v1/users", query))
+	return get[wire.User](ctx, c, read("/v1/users", queryOf("username", q.Username, "alias", q.Alias, "external_id", q.ExternalID)))
 }
