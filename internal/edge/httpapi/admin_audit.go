@@ -33,8 +33,7 @@ func (s *server) auditEvents(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	listed(c, "events", p, list, render.Event, func(e *audit.Event) string { return e.ID.String() })
-	return nil
+	return listed(c, "events", p, list, render.Event, func(e *audit.Event) string { return e.ID.String() })
 }
 
 // filterOf reads which events are wanted, and says everything that is wrong

@@ -60,8 +60,7 @@ func (s *server) listKeys(c *gin.Context, id idworker.ID) error {
 	if err != nil {
 		return gone(err)
 	}
-	listed(c, "keys", p, keys, render.ServiceKey, func(k *servicekey.Key) string { return k.ID.String() })
-	return nil
+	return listed(c, "keys", p, keys, render.ServiceKey, func(k *servicekey.Key) string { return k.ID.String() })
 }
 
 // revokeKey answers when the key is revoked. Instances are not told of it: each asks

@@ -44,6 +44,5 @@ func (s *server) policyHistory(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	listed(c, "policies", p, list, render.Policy, func(v *policy.Policy) string { return strconv.FormatInt(v.Version, 10) })
-	return nil
+	return listed(c, "policies", p, list, render.Policy, func(v *policy.Policy) string { return strconv.FormatInt(v.Version, 10) })
 }

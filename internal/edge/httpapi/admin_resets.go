@@ -103,8 +103,7 @@ func (s *server) listResets(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	listed(c, "password_resets", p, open, render.Reset, func(r *account.OpenReset) string { return r.ID.String() })
-	return nil
+	return listed(c, "password_resets", p, open, render.Reset, func(r *account.OpenReset) string { return r.ID.String() })
 }
 
 func (s *server) withdrawIssued(c *gin.Context, id idworker.ID, reason string) error {

@@ -33,8 +33,7 @@ func (s *server) sweeps(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	listed(c, "sweeps", at, list, render.Sweep, func(r *sweep.Report) string { return r.ID.String() })
-	return nil
+	return listed(c, "sweeps", at, list, render.Sweep, func(r *sweep.Report) string { return r.ID.String() })
 }
 
 // requestSweep answers before the pass has done anything: it may take long.

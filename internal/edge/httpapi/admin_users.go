@@ -46,8 +46,7 @@ func (s *server) listUsers(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	listed(c, "users", p, users, render.User, func(u *account.User) string { return operator.UserCursor(prefix, u) })
-	return nil
+	return listed(c, "users", p, users, render.User, func(u *account.User) string { return operator.UserCursor(prefix, u) })
 }
 
 func (s *server) createUser(c *gin.Context) error {

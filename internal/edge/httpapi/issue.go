@@ -64,8 +64,7 @@ func (s *server) issue(c *gin.Context) error {
 	}
 	begun, err := s.Own.Issue(c.Request.Context(), by, ask)
 	if full, ok := errors.AsType[*login.NoRoomError](err); ok {
-		noRoom(c, full)
-		return nil
+		return noRoom(c, full)
 	}
 	if err != nil {
 		return gone(err)

@@ -80,17 +80,15 @@ func (s *server) login(c *gin.Context) error {
 		})
 	}
 	if full, ok := errors.AsType[*login.NoRoomError](err); ok {
-		noRoom(c, full)
-		return nil
+		return noRoom(c, full)
 	}
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, struct {
+	return answer(c, http.StatusOK, struct {
 		openedLogin
 		Credential string `json:"device_credential"`
 	}{opened(&begun.Opened, device), begun.DeviceCredential.Reveal()})
-	return nil
 }
 
 // openedLogin is a login that has begun, with its token: what the answers to a login and to an
@@ -114,13 +112,14 @@ func opened(o *session.Opened, on *session.Device) openedLogin {
 }
 
 // noRoom answers for a login that the policy refuses. An issuer gets no ticket.
-func noRoom(c *gin.Context, full *login.NoRoomError) {
+func noRoom(c *gin.Context, full *login.NoRoomError) error {
 	p, _ := lookup(full)
 	if p.Ticket = full.Ticket.Reveal(); p.Ticket == "" {
 		p.Detail = "choose one of sessions, and send this again with its id as end_session, and with a new Idempotency-Key"
 	}
 	p.Sessions = render.All(full.Logins, func(l *session.Login) wire.MySession { return render.MySession(l, 0) })
 	writeProblem(c, p)
+	return nil
 }
 
 // endSession reads the login that is to end for another one; 0 is none.

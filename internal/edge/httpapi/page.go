@@ -75,13 +75,13 @@ func query(c *gin.Context, known ...string) (page, url.Values, error) {
 // listed answers with the page of a list whose entries are the member of that name. One
 // entry more than the limit says that there is a next page, which begins after the last
 // one shown.
-func listed[D, W any](c *gin.Context, name string, p page, found []D, one func(*D) W, id func(*D) string) {
+func listed[D, W any](c *gin.Context, name string, p page, found []D, one func(*D) W, id func(*D) string) error {
 	next := ""
 	if len(found) > p.Limit {
 		found = found[:p.Limit]
 		next = id(&found[p.Limit-1])
 	}
-	c.JSON(http.StatusOK, list{name, render.All(found, one), next})
+	return answer(c, http.StatusOK, list{name, render.All(found, one), next})
 }
 
 // A list is a page as an answer has it. Next is where the next one begins; "" after the
