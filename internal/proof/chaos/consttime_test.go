@@ -22,7 +22,7 @@ var constantTime = map[string]int{
 	"internal/domain/account/foreignhash/foreignhash.go equal": 1, // the hash of a password of another system
 	"internal/domain/ratelimit/attempt.go has":                 1, // the hashes of the last tokens of a user
 	"internal/domain/ratelimit/device.go deviceID":             1, // the signature of a device credential
-	"internal/edge/httpapi/form.go same":                       1, // two secrets of one client
+	"internal/edge/httpapi/introspect.go same":                 1, // two secrets of one client
 	"internal/domain/secondfactor/code.go step":                1, // a code
 	"internal/domain/session/session.go Equal":                 1, // the hash of a token
 	"internal/store/redisstore/codec.go decode":                1, // the MAC of a value

@@ -151,7 +151,6 @@ var parsers = map[string]string{
 	"internal/server/config.parseSQLite":           "internal/server/config.FuzzURLs",
 	"internal/server/config.parseMySQL":            "internal/server/config.FuzzURLs",
 	"internal/server/config.ParseRedis":            "internal/server/config.FuzzURLs",
-	"internal/server/config.parseRedisSetting":     "internal/server/config.FuzzURLs",
 	"internal/server/config.Redis.parseQuery":      "internal/server/config.FuzzURLs",
 	"internal/server/config.Redis.parsePath":       "internal/server/config.FuzzURLs",
 	"internal/server/config.ParseZooKeeper":        "internal/server/config.FuzzURLs",

@@ -173,7 +173,7 @@ func asvs11to13() asvsTable {
 				"internal/server/keypair", "TestWeakSuitesAreRefused", "",
 			},
 			{
-				"12.3.2", "the database may be any server", "internal/server/config/databaseparams.go",
+				"12.3.2", "the database may be any server", "internal/server/config/database.go",
 				`if text == "true" || text == "false" {`,
 				`if text != "preferred" {`,
 				"internal/server/config", "TestBadValues", "",

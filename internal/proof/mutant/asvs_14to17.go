@@ -8,7 +8,7 @@ func asvs14to17() asvsTable {
 		Breaks: []asvsBreak{
 			// V14 Data protection
 			{
-				"14.2.1", "a token in the URL of an introspection", "internal/edge/httpapi/form.go",
+				"14.2.1", "a token in the URL of an introspection", "internal/edge/httpapi/introspect.go",
 				"\t\tif query.Has(secret) {",
 				"\t\tif query.Has(secret) && secret == \"\" {",
 				"internal/edge/httpapi", "TestFormsThatAreNone", "",
@@ -189,7 +189,7 @@ func asvs14to17() asvsTable {
 				"internal/edge/httpapi", "TestHostileQueriesAreRefused", "",
 			},
 			{
-				"15.3.7", "a parameter of a form twice", "internal/edge/httpapi/form.go",
+				"15.3.7", "a parameter of a form twice", "internal/edge/httpapi/introspect.go",
 				"\t\tif len(values) > 1 {",
 				"\t\tif len(values) > 1000 {",
 				"internal/edge/httpapi", "TestFormsThatAreNone", "",

@@ -10,7 +10,7 @@ func starts() []Mutant {
 			Package: "internal/server/run", Test: "^TestAStartThatFailsLeavesTheDatabaseAsItWas$",
 		},
 		{
-			Name: "the URL sets variables of sessions", File: "internal/server/config/databaseparams.go",
+			Name: "the URL sets variables of sessions", File: "internal/server/config/database.go",
 			Old: "\t\tunknown = true\n", New: "\t\tcontinue\n",
 			Package: "internal/server/config", Test: "^TestBadValues$",
 		}, {

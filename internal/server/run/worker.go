@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // unfit says why no IDs can be counted on. What a database said is left out:
@@ -51,4 +55,77 @@ func (l *workerLog) Renewed(s idworker.Stats, err error) {
 	case err == nil && l.failing.CompareAndSwap(true, false):
 		l.log.InfoContext(context.Background(), "range of ID time extended again", "worker", s.Number)
 	}
+}
+
+// lendPatience is how long a command waits for the number of its entry in the
+// record: longer than a lender that is well, and may have lost its data, takes.
+const lendPatience = 15 * time.Second
+
+// OpenIDs opens a worker for what a command makes.
+func OpenIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger) (ids audit.IDs, closeIDs func(), err error) {
+	w, closeLender, err := OpenWorker(ctx, cfg, db, log, false, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return w, func() { _ = w.Close(context.WithoutCancel(ctx)); closeLender() }, nil
+}
+
+// OpenEventIDs opens a worker for the IDs of events alone. If it gets no worker number,
+// the IDs are random: an operator who has to disable a user must not have to repair
+// ZooKeeper first.
+func OpenEventIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger) (ids audit.IDs, closeIDs func(), err error) {
+	patient, cancel := context.WithTimeout(ctx, lendPatience)
+	ids, closeWorker, err := OpenIDs(patient, cfg, db, log)
+	if err == nil {
+		return ids, func() { closeWorker(); cancel() }, nil
+	}
+	cancel()
+	if ctx.Err() != nil {
+		return nil, nil, err
+	}
+	log.WarnContext(ctx, "no worker number could be borrowed; the entry in the record gets a random number", "err", err)
+	return byChance{}, func() {}, nil
+}
+
+// eventPatience is how long an event waits for the number of its worker: a range is
+// extended long before it ends, so only a lender that does not answer takes longer.
+const eventPatience = 250 * time.Millisecond
+
+// eventIDs mints the IDs of the events of a server. If the worker cannot mint, they are
+// random: so a logout, a new password and the acts of operators are done and recorded
+// while ZooKeeper, or the Redis that lends the numbers, is down. The log says so once a
+// minute.
+type eventIDs struct {
+	worker audit.IDs
+	log    *slog.Logger
+	warned atomic.Int64 // when it did, in Unix seconds
+}
+
+// Next fails only if ctx has ended.
+func (e *eventIDs) Next(ctx context.Context) (idworker.ID, error) {
+	patient, cancel := context.WithTimeout(ctx, eventPatience)
+	defer cancel()
+	id, err := e.worker.Next(patient)
+	if err == nil || ctx.Err() != nil {
+		return id, err //nolint:wrapcheck // the caller says what it was for
+	}
+	if now, last := time.Now().Unix(), e.warned.Load(); now-last >= 60 && e.warned.CompareAndSwap(last, now) {
+		e.log.WarnContext(ctx, "no worker number; audit events get a number by chance", "err", err)
+	}
+	return byChance{}.Next(ctx)
+}
+
+// byChance makes random IDs of this millisecond, without a worker number. They are keys
+// of one table only, and the database refuses the second of two equal ones. If a server
+// mints in the same millisecond, one in four million is equal. So they are for events,
+// and never for users or tokens.
+type byChance struct{}
+
+// Next never fails.
+func (byChance) Next(context.Context) (idworker.ID, error) {
+	l := idworker.Default()
+	now := time.Now()
+	first := l.Smallest(now)
+	room := max(2, int64(l.Smallest(now.Add(l.Unit))-first)) // none if the clock is before the first ID
+	return first + idworker.ID(1+rand.Int64N(room-1)), nil   //nolint:gosec // a key, not a secret
 }
