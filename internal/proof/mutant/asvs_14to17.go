@@ -342,7 +342,7 @@ func asvs14to17() asvsTable {
 				"internal/edge/httpapi", "TestRefusalsAreIncidents", "",
 			},
 			{
-				"16.3.2", "who may not is not on record", "internal/edge/httpapi/roles.go",
+				"16.3.2", "who may not is not on record", "internal/edge/httpapi/caller.go",
 				"\ts.logIncident(c, \"forbidden\", n, args...)\n",
 				"\t_, _ = n, args\n",
 				"internal/edge/httpapi", "TestRefusalsAreIncidents", "",

@@ -231,7 +231,7 @@ func asvs7to10() asvsTable {
 				"internal/proof/apitest", "TestSchemasAreClosedAndDescribed", "",
 			},
 			{
-				"8.2.1", "every role is an admin", "internal/edge/httpapi/roles.go",
+				"8.2.1", "every role is an admin", "internal/edge/httpapi/caller.go",
 				"if !slices.Contains(roles, account.Role(who.Role)) {",
 				"if !slices.Contains(roles, account.Role(who.Role)) && len(roles) > 1 {",
 				"internal/edge/httpapi", "TestEveryRouteIsForWhomTheTableSays", "",

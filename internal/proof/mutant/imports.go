@@ -122,7 +122,7 @@ func imports() []Mutant {
 			Name: "hook: what a stranger types has it left alone", File: hook + "/hook.go",
 			Old: "if broken(err) {", New: "if err != nil {", Package: hook, Test: "^TestOnlyASystemThatDoesNotWork",
 		}, {
-			Name: "hook: errors repeat what it sends", File: hook + "/failure.go",
+			Name: "hook: errors repeat what it sends", File: hook + "/answer.go",
 			Old: "return f.what }", New: "return f.cause.Error() }", Package: hook, Test: "^TestNoErrorRepeats",
 		}, {
 			Name: "hook: a double external ID is a fault of the database", File: "internal/store/sqlstore/users.go",

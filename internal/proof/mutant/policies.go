@@ -35,11 +35,11 @@ func policies() []Mutant {
 			"if time.Since(began) > s.DB.hurry {", "if false {", store, "^TestEffectIsEstimatedWhereRowsAreSlow$/^SQLite$"),
 		policy("a drastic change needs no confirmation", "internal/domain/operator/policies.go",
 			"case effect.Drastic() && !c.Confirmed:", "case false:", "internal/domain/operator", "^TestDrasticChange"),
-		policy("a weak tag replaces", api+"/etag.go",
+		policy("a weak tag replaces", api+"/admin_policy.go",
 			"if !t.weak && t.opaque == opaque {", "if t.opaque == opaque {", api, "^TestConditions|^TestWhatIsReplaced"),
 		policy("a change need not say what it replaces", api+"/admin_policy_change.go",
 			"\t\treturn inForce, change, errNoCondition\n", "\t\tmatch.any = true\n", api, "^TestWhatIsReplaced"),
-		policy("every user is an operator", api+"/roles.go",
+		policy("every user is an operator", api+"/caller.go",
 			"if !slices.Contains(roles, account.Role(who.Role)) {", "if false && slices.Contains(roles, account.Role(who.Role)) {", api, "^TestOnlyAdmins"),
 	}
 }

@@ -91,7 +91,7 @@ func sessions() []Mutant {
 			"if err == nil && len(ids) == 0 {", "if false {", "internal/store/sqlstore", "^TestLastAdminStays"),
 		session("what may not have arrived is not published again", "internal/store/sqlstore/accounts.go",
 			"\t\t\tstart = time.Time{} // the first call may have been cut off\n", "", "internal/store/sqlstore", "^TestOperatorsEnds"),
-		session("every role is an admin's", "internal/edge/httpapi/roles.go",
+		session("every role is an admin's", "internal/edge/httpapi/caller.go",
 			"if !slices.Contains(roles, account.Role(who.Role)) {", "if !slices.Contains(roles, account.Role(who.Role)) && false {", "internal/edge/httpapi", "^TestOnlyAdmins"),
 		session("a sweep compares nothing", "internal/store/sqlstore/sweep.go",
 			"still := \" AND \" + column + \" + 0 <= ?\"", "still, _ := \" AND ? > 0 AND token_id IS NOT NULL\", column",
