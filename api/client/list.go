@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
+	"slices"
 	"strconv"
 )
 
@@ -29,9 +30,9 @@ func readPage[T answer](body []byte, name string) (entries []T, next string, err
 // queryOf has these names and values. Those that are empty are left out.
 func queryOf(pairs ...string) url.Values {
 	query := url.Values{}
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
+	for pair := range slices.Chunk(pairs, 2) {
+		if name, value := pair[0], pair[1]; value != "" {
+			query.Set(name, value)
 		}
 	}
 	return query
