@@ -12,6 +12,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
@@ -24,6 +25,7 @@ import (
 // itself, and Redis, if there is one, to inform the running instances at once.
 type local struct {
 	operators *run.Operators
+	policies  *operator.Policies
 	cfg       config.Config
 	log       *slog.Logger
 	db        *sqlstore.DB
@@ -94,6 +96,7 @@ func (a *app) local(open opener, mint minter, f func(ctx context.Context, l *loc
 	run.RecordOverLimit(cfg, db, ids)
 	return f(ctx, &local{
 		operators: run.NewOperators(db, common.Store, rule, hasher, ids, ids, clock),
+		policies:  run.PoliciesOf(db, nil, nil, log),
 		cfg:       cfg, log: log, db: db, known: &sqlstore.Users{DB: db}, publishes: !cfg.Redis.IsZero(),
 	})
 }

@@ -13,22 +13,19 @@ import (
 	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
-// localPolicies are the verbs about the policy in this database.
-type localPolicies struct{ verbs *operator.Policies }
-
-func (p *localPolicies) Policy(ctx context.Context) (wire.Policy, error) {
-	now, err := p.verbs.Current(ctx)
+func (l *local) Policy(ctx context.Context) (wire.Policy, error) {
+	now, err := l.policies.Current(ctx)
 	return render.Policy(&now), err
 }
 
-func (p *localPolicies) PolicyHistory(ctx context.Context) iter.Seq2[wire.Policy, error] {
+func (l *local) PolicyHistory(ctx context.Context) iter.Seq2[wire.Policy, error] {
 	return paged(func(before int64, limit int) ([]policy.Policy, error) {
-		return p.verbs.History(ctx, before, limit)
+		return l.policies.History(ctx, before, limit)
 	}, func(v *policy.Policy) int64 { return v.Version }, render.Policy)
 }
 
-func (p *localPolicies) SetPolicy(ctx context.Context, to client.PolicyChange) (wire.PolicyChanged, error) {
-	now, err := p.verbs.Current(ctx)
+func (l *local) SetPolicy(ctx context.Context, to client.PolicyChange) (wire.PolicyChanged, error) {
+	now, err := l.policies.Current(ctx)
 	if err != nil {
 		return wire.PolicyChanged{}, err
 	}
@@ -55,11 +52,11 @@ func (p *localPolicies) SetPolicy(ctx context.Context, to client.PolicyChange) (
 			c.Next.Limits, c.Next.LimitsErr = limits, nil
 		}
 	}
-	return changed(p.verbs.Set(ctx, commandActor(), c))
+	return changed(l.policies.Set(ctx, commandActor(), c))
 }
 
-func (p *localPolicies) RevertPolicy(ctx context.Context, to int64, how client.PolicyHow) (wire.PolicyChanged, error) {
-	return changed(p.verbs.Revert(ctx, commandActor(), to, changeOf(how)))
+func (l *local) RevertPolicy(ctx context.Context, to int64, how client.PolicyHow) (wire.PolicyChanged, error) {
+	return changed(l.policies.Revert(ctx, commandActor(), to, changeOf(how)))
 }
 
 func changeOf(how client.PolicyHow) operator.PolicyChange {

@@ -23,9 +23,8 @@ import (
 const pageSize = 500
 
 func (l *local) backend() backend {
-	p := &localPolicies{verbs: run.PoliciesOf(l.db, nil, nil, l.log)}
 	return backend{
-		users: l, adding: l, deleting: l, resets: l, keys: l, names: l, sessions: l, events: l, policies: p,
+		users: l, adding: l, deleting: l, resets: l, keys: l, names: l, sessions: l, events: l, policies: l,
 		command: "flakepass", within: fmt.Sprintf("within %v", l.cfg.RevocationBound),
 		// Nothing is opened for a change that is none, or only asked about.
 		changing: func(ctx context.Context, f func() error) error {
@@ -34,7 +33,7 @@ func (l *local) backend() backend {
 				return err
 			}
 			defer closeIDs()
-			p.verbs.IDs = ids
+			l.policies.IDs = ids
 			return f()
 		},
 	}

@@ -15,8 +15,9 @@ func (s *system) openHook(ctx context.Context, accounts *account.Service) {
 		return
 	}
 	var failures minutely // one that fails does so for each login
-	o := importhook.Options{
+	s.hook = importhook.New(importhook.Options{
 		URL: s.cfg.ImportHookURL, Secret: []byte(s.cfg.ImportHookSecret.Reveal()), Now: time.Now,
+		Counted: s.metrics.ImportHook(importhook.Results(), func() bool { return s.hook.Answers() }),
 		Failed: func(err error) {
 			failures.do(func() {
 				s.log.WarnContext(ctx, "the import hook gave no answer; the login is tried again later", "err", err)
@@ -29,11 +30,7 @@ func (s *system) openHook(ctx context.Context, accounts *account.Service) {
 			}
 			s.log.WarnContext(ctx, "the import hook does not answer, and is left alone for some seconds; people who have no password here cannot log in", "err", err)
 		},
-	}
-	var count func(string)
-	o.Counted = func(result string) { count(result) }
-	s.hook = importhook.New(o)
-	count = s.metrics.ImportHook(importhook.Results(), s.hook.Answers)
+	})
 	accounts.Elsewhere = s.hook
 	s.log.InfoContext(ctx, "names without an account or a password here are asked about at the import hook", "url", s.cfg.ImportHookURL)
 	if s.cfg.Registration == config.RegistrationOpen {
