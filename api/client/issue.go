@@ -81,7 +81,7 @@ func (c *Client) Issue(ctx context.Context, i Issue) (Issued, error) {
 		Address    string    `json:"client_ip,omitempty"`
 		Credential string    `json:"device_credential,omitempty"`
 	}{
-		i.UserID, i.Username, i.ExternalID, i.Create, i.Method, wire.AtOrNone(i.AuthTime, !i.AuthTime.IsZero()),
+		i.UserID, i.Username, i.ExternalID, i.Create, i.Method, wire.At(i.AuthTime),
 		i.Code, ofDevice{i.Device, i.DeviceID}, i.EndSession, ip, i.DeviceCredential.Reveal(),
 	}, func(r *call) {
 		if i.RequestID != "" {

@@ -62,7 +62,7 @@ func (c *Client) CreateServiceKey(ctx context.Context, user flakepass.ID, k NewS
 		Scopes    []string  `json:"scopes"`
 		ExpiresAt wire.Time `json:"expires_at,omitzero"`
 		Reason    string    `json:"reason,omitempty"`
-	}{k.Name, k.Scopes, wire.AtOrNone(k.ExpiresAt, !k.ExpiresAt.IsZero()), k.Reason})
+	}{k.Name, k.Scopes, wire.At(k.ExpiresAt), k.Reason})
 	return MadeServiceKey{made.key, made.ServiceKey}, err
 }
 

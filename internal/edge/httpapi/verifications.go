@@ -164,7 +164,7 @@ func (s *server) answer(ctx context.Context, token string) (answer wire.Verifica
 	return wire.Verification{State: wire.Alive, AsOfAge: &asOfAge, Believe: &believe, Slot: wire.Slot(on.Slot), Identity: &wire.Identity{
 		UserID: who.UserID, Username: who.Username, Role: who.Role, SessionID: who.SessionID, DeviceClass: who.DeviceClass,
 		Act:        wire.ActOf(who.Act),
-		AuthMethod: who.AuthMethod, AuthTime: wire.AtOrNone(who.AuthTime, !who.AuthTime.IsZero()),
+		AuthMethod: who.AuthMethod, AuthTime: wire.At(who.AuthTime),
 		IssuedAt: wire.At(who.IssuedAt), LastSeenAt: wire.At(who.LastSeenAt),
 		ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt),
 		ExpiresIn:     wire.Millis(max(who.ExpiresAt.Sub(clock), 0)),

@@ -22,7 +22,7 @@ func User(u *account.User) wire.User {
 	return wire.User{
 		ID: wire.ID(u.ID), Username: u.Username, Aliases: u.Aliases, ExternalID: u.ExternalID, Role: string(u.Role), HasFactor: u.HasSecondFactor(),
 		DisabledAt: wire.AtOrNone(u.DisabledAt, u.Disabled()), CreatedAt: wire.At(u.CreatedAt), UpdatedAt: wire.At(u.UpdatedAt),
-		DeletionAskedAt: wire.AtOrNone(u.DeletionAskedAt, !u.DeletionAskedAt.IsZero()),
+		DeletionAskedAt: wire.At(u.DeletionAskedAt),
 	}
 }
 
@@ -111,7 +111,7 @@ func Event(e *audit.Event) wire.Event {
 func Sweep(r *sweep.Report) wire.Sweep {
 	return wire.Sweep{
 		ID: wire.ID(r.ID), Instance: r.Instance, RequestedBy: r.RequestedBy, StartedAt: wire.At(r.Started),
-		FinishedAt: wire.AtOrNone(r.Finished, !r.Finished.IsZero()), Outcome: string(r.Outcome), Cleared: r.Cleared, FailedRows: r.FailedRows,
+		FinishedAt: wire.At(r.Finished), Outcome: string(r.Outcome), Cleared: r.Cleared, FailedRows: r.FailedRows,
 		LongestBatch: wire.Millis(r.Longest), Detail: r.Detail,
 	}
 }
@@ -144,7 +144,7 @@ func ServiceKey(k *servicekey.Key) wire.ServiceKey {
 	return wire.ServiceKey{
 		ID: wire.ID(k.ID), UserID: wire.ID(k.UserID), Name: k.Name, Scopes: k.Scopes.Names(), CreatedAt: wire.At(k.CreatedAt()),
 		Creator:   wire.Party{ID: wire.ID(k.Creator.ID), Name: k.Creator.Name},
-		ExpiresAt: wire.AtOrNone(k.ExpiresAt, !k.ExpiresAt.IsZero()), RevokedAt: wire.AtOrNone(k.RevokedAt, !k.RevokedAt.IsZero()),
-		UsedAt: wire.AtOrNone(k.UsedAt, !k.UsedAt.IsZero()),
+		ExpiresAt: wire.At(k.ExpiresAt), RevokedAt: wire.At(k.RevokedAt),
+		UsedAt: wire.At(k.UsedAt),
 	}
 }
