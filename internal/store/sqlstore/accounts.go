@@ -203,11 +203,8 @@ func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
 // admin, and has a password: one who was invited may never come. The caller has
 // locked the settings.
 func (db *DB) otherAdmin(tx *gorm.DB, id int64) error {
-	var ids []int64
-	err := tx.Raw("SELECT id FROM users WHERE role = ? AND disabled_at IS NULL AND password_hash <> '' AND id <> ? LIMIT 1", string(account.RoleAdmin), id).Scan(&ids).Error
-	if err == nil && len(ids) == 0 {
-		return account.ErrLastAdmin
-	}
+	_, err := first[int64](tx, account.ErrLastAdmin,
+		"SELECT id FROM users WHERE role = ? AND disabled_at IS NULL AND password_hash <> '' AND id <> ? LIMIT 1", string(account.RoleAdmin), id)
 	return err
 }
 

@@ -169,16 +169,8 @@ func (db *DB) actor(tx *gorm.DB, by audit.Actor) (actorRow, error) {
 }
 
 func (db *DB) actorAt(tx *gorm.DB, table, where string, args ...any) (actorRow, error) {
-	var rows []actorRow
-	err := tx.Raw("SELECT "+columns(table)+", token_proved_id, token_proved_at, "+db.d.now+" AS now FROM "+table+" WHERE "+where+db.d.forShare,
-		args...).Scan(&rows).Error
-	if err == nil && len(rows) == 0 {
-		err = session.ErrNotFound
-	}
-	if err != nil {
-		return actorRow{}, err
-	}
-	return rows[0], nil
+	return first[actorRow](tx, session.ErrNotFound,
+		"SELECT "+columns(table)+", token_proved_id, token_proved_at, "+db.d.now+" AS now FROM "+table+" WHERE "+where+db.d.forShare, args...)
 }
 
 // holds reports whether the row has that login, or had it last.

@@ -121,15 +121,11 @@ func (u *Users) mayName(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 
 // named reads a user with the aliases, and keeps the row as it is.
 func (u *Users) named(tx *gorm.DB, id idworker.ID) (account.User, error) {
-	var rows []userRow
-	if err := tx.Raw("SELECT * FROM users WHERE id = ? AND "+notDeleted+u.DB.d.forRead, int64(id)).Scan(&rows).Error; err != nil {
+	row, err := first[userRow](tx, account.ErrNotFound, "SELECT * FROM users WHERE id = ? AND "+notDeleted+u.DB.d.forRead, int64(id))
+	if err != nil {
 		return account.User{}, err
 	}
-	if len(rows) == 0 {
-		return account.User{}, account.ErrNotFound
-	}
-	user := rows[0].user()
-	var err error
+	user := row.user()
 	user.Aliases, err = aliasesOf(tx, id)
 	return user, err
 }

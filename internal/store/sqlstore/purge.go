@@ -243,12 +243,7 @@ var ofPeople = [][2]string{
 // may call it at once.
 func (u *Users) Purge(ctx context.Context, id idworker.ID, before time.Time, e audit.Event) error {
 	err := u.DB.write(ctx, func(tx *gorm.DB) error {
-		var found []int64
-		err := tx.Raw("SELECT id FROM users WHERE id = ? AND deleted_at < ?"+u.DB.d.forRead, int64(id), before.UnixMilli()).Scan(&found).Error
-		if err == nil && len(found) == 0 {
-			err = errAlready
-		}
-		if err != nil {
+		if _, err := first[int64](tx, errAlready, "SELECT id FROM users WHERE id = ? AND deleted_at < ?"+u.DB.d.forRead, int64(id), before.UnixMilli()); err != nil {
 			return err
 		}
 		for _, of := range ofPeople {

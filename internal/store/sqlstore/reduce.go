@@ -184,22 +184,18 @@ func (s *Sweeps) reduceEach(ctx context.Context, walk sweep.Walk, many []int64, 
 
 // limits are the policy in force, and whether users may have more sessions than it allows.
 func (db *DB) limits(ctx context.Context) (rule policy.Policy, pending bool, err error) {
-	var rows []struct {
+	row, err := ask[struct {
 		Rule      settingsRow `gorm:"embedded"`
 		ReducedTo int
+	}](ctx, db, errNoSettings, "SELECT "+settingsColumns+", s.reduced_to"+fromSettings)
+	if err == nil {
+		err = row.Rule.read()
 	}
-	err = db.query(ctx, &rows, "SELECT "+settingsColumns+", s.reduced_to"+fromSettings)
-	switch {
-	case err != nil:
-		return rule, false, err
-	case len(rows) == 0:
-		return rule, false, errNoSettings
-	}
-	if err := rows[0].Rule.read(); err != nil {
+	if err != nil {
 		return rule, false, err
 	}
-	rule = rows[0].Rule.policy()
-	return rule, rows[0].ReducedTo > rule.MaxSessions, nil
+	rule = row.Rule.policy()
+	return rule, row.ReducedTo > rule.MaxSessions, nil
 }
 
 // reduceThose reduces the sessions of those users of user_slots of whom that is true, and

@@ -66,15 +66,7 @@ func (u *Users) StartReset(ctx context.Context, r account.Reset, e audit.Event) 
 // lockVersion locks the row of a user, and returns the version of the password, or
 // [account.ErrNotFound]. Each statement that writes a reset locks that first.
 func (u *Users) lockVersion(tx *gorm.DB, id idworker.ID) (int64, error) {
-	var versions []int64
-	err := tx.Raw("SELECT password_version FROM users WHERE id = ? AND "+notDeleted+u.DB.d.forRead, int64(id)).Scan(&versions).Error
-	if err == nil && len(versions) == 0 {
-		err = account.ErrNotFound
-	}
-	if err != nil {
-		return 0, err
-	}
-	return versions[0], nil
+	return first[int64](tx, account.ErrNotFound, "SELECT password_version FROM users WHERE id = ? AND "+notDeleted+u.DB.d.forRead, int64(id))
 }
 
 // keepReset writes a reset with what its issuer's right is of at this moment. It takes no
@@ -85,16 +77,15 @@ func keepReset(tx *gorm.DB, r account.Reset, version int64) error {
 		UserID: int64(r.UserID), TokenHash: r.Hash[:], PasswordVersion: version, ExpiresAt: r.ExpiresAt.UnixMilli(),
 		IssueID: int64(r.ID), IssueHash: r.Hash[:], IssuedBy: int64(r.Issuer.ID), Issuer: cut(r.Issuer.Name, 255),
 	}
-	var now struct{ IssuerChangedAt, AllEndedAt *int64 }
-	err := tx.Raw("SELECT (SELECT updated_at FROM users WHERE id = ?) AS issuer_changed_at, global_floor_at AS all_ended_at "+
-		"FROM settings WHERE scope = 'global'", int64(r.Issuer.ID)).Scan(&now).Error
-	if err == nil && now.AllEndedAt == nil {
-		err = errNoSettings
-	}
+	now, err := first[struct {
+		IssuerChangedAt *int64
+		AllEndedAt      int64
+	}](tx, errNoSettings, "SELECT (SELECT updated_at FROM users WHERE id = ?) AS issuer_changed_at, global_floor_at AS all_ended_at "+
+		"FROM settings WHERE scope = 'global'", int64(r.Issuer.ID))
 	if err != nil {
 		return err
 	}
-	row.IssuerChangedAt, row.AllEndedAt = now.IssuerChangedAt, *now.AllEndedAt
+	row.IssuerChangedAt, row.AllEndedAt = now.IssuerChangedAt, now.AllEndedAt
 	return tx.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "user_id"}}, UpdateAll: true}).Create(&row).Error
 }
 
@@ -117,23 +108,18 @@ func (u *Users) CreateInvited(ctx context.Context, user account.User, r account.
 // and the issuer. It fails with [account.ErrReset], in an
 // [*account.RefusedError] if there is such a reset and it cannot be used.
 func (u *Users) ByReset(ctx context.Context, hash account.ResetHash, now time.Time) (account.User, account.Issuer, error) {
-	var rows []struct {
+	row, err := ask[struct {
 		User     userRow `gorm:"embedded"`
 		Usable   bool
 		IssuedBy *int64
 		Issuer   *string
-	}
-	err := u.DB.query(ctx, &rows, "SELECT u.*, COALESCE("+usable+", FALSE) AS usable, "+
+	}](ctx, u.DB, account.ErrReset, "SELECT u.*, COALESCE("+usable+", FALSE) AS usable, "+
 		"CASE WHEN r.issue_hash = r.token_hash THEN r.issued_by END AS issued_by, "+
 		"CASE WHEN r.issue_hash = r.token_hash THEN r.issuer END AS issuer FROM "+resetTables+" WHERE r.token_hash = ?",
 		now.UnixMilli(), hash[:])
 	if err != nil {
-		return account.User{}, account.Issuer{}, fmt.Errorf("sqlstore: find reset: %w", err)
+		return account.User{}, account.Issuer{}, failed("find reset", err)
 	}
-	if len(rows) == 0 {
-		return account.User{}, account.Issuer{}, account.ErrReset
-	}
-	row := &rows[0]
 	var issuer account.Issuer
 	if row.IssuedBy != nil && row.Issuer != nil {
 		issuer = account.Issuer{ID: idworker.ID(*row.IssuedBy), Name: *row.Issuer}
@@ -185,12 +171,8 @@ func (u *Users) spendReset(tx *gorm.DB, user idworker.ID, now time.Time, where s
 	if _, err := u.lockVersion(tx, user); err != nil {
 		return err
 	}
-	var found []int64
-	err := tx.Raw("SELECT r.user_id FROM "+resetTables+" WHERE r.user_id = ? AND "+usable+" AND "+where+u.DB.d.forRead,
-		append([]any{int64(user), now.UnixMilli()}, args...)...).Scan(&found).Error
-	if err == nil && len(found) == 0 {
-		err = account.ErrReset
-	}
+	_, err := first[int64](tx, account.ErrReset, "SELECT r.user_id FROM "+resetTables+" WHERE r.user_id = ? AND "+usable+" AND "+where+u.DB.d.forRead,
+		append([]any{int64(user), now.UnixMilli()}, args...)...)
 	if err != nil {
 		return err
 	}

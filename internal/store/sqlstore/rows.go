@@ -185,15 +185,9 @@ func (r *tokenRow) highest() idworker.ID {
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-func one(db *gorm.DB, query string, args ...any) (tokenRow, error) {
-	var rows []tokenRow
-	if err := db.Raw(query, args...).Scan(&rows).Error; err != nil {
-		return tokenRow{}, err
-	}
-	if len(rows) == 0 {
-		return tokenRow{}, session.ErrNotFound
-	}
-	return rows[0], nil
+// one is the row of a session, or [session.ErrNotFound].
+func one(on *gorm.DB, query string, args ...any) (tokenRow, error) {
+	return first[tokenRow](on, session.ErrNotFound, query, args...)
 }
 
 func (s *Sessions) now() time.Time {

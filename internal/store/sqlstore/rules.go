@@ -101,18 +101,16 @@ func (db *DB) ruleQuery(also string) string {
 }
 
 func (db *DB) scanRules(on *gorm.DB, query string) (ruleRow, error) {
-	var rows []ruleRow
-	if err := on.Raw(query).Scan(&rows).Error; err != nil {
-		return ruleRow{}, err
-	}
+	row, err := first[ruleRow](on, errNoSettings, query)
 	switch {
-	case len(rows) == 0:
-		return ruleRow{}, errNoSettings
-	case rows[0].ReadOnly:
+	case err != nil:
+		return ruleRow{}, err
+	case row.ReadOnly:
 		return ruleRow{}, ErrReadOnly
 	}
-	db.allows(rows[0].Slots)
-	return rows[0], rows[0].Rule.read()
+	db.allows(row.Slots)
+	err = row.Rule.read()
+	return row, err
 }
 
 // rulesNow reads the policy in a transaction, and keeps it as it is until that ends.

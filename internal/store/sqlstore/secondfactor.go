@@ -25,20 +25,15 @@ var (
 
 // Factor is what is kept of a user, or [account.ErrNotFound].
 func (s *SecondFactors) Factor(ctx context.Context, user idworker.ID) (secondfactor.Factor, error) {
-	var rows []struct {
+	r, err := ask[struct {
 		SecondFactorSecret []byte
 		SecondFactorAt     *int64
 		SecondFactorStep   int64
 		RecoveryCodes      []byte
-	}
-	err := s.DB.query(ctx, &rows, "SELECT second_factor_secret, second_factor_at, second_factor_step, recovery_codes FROM users WHERE id = ?", int64(user))
+	}](ctx, s.DB, account.ErrNotFound, "SELECT second_factor_secret, second_factor_at, second_factor_step, recovery_codes FROM users WHERE id = ?", int64(user))
 	if err != nil {
-		return secondfactor.Factor{}, fmt.Errorf("sqlstore: second factor: %w", err)
+		return secondfactor.Factor{}, failed("second factor", err)
 	}
-	if len(rows) == 0 {
-		return secondfactor.Factor{}, account.ErrNotFound
-	}
-	r := &rows[0]
 	f := secondfactor.Factor{Sealed: r.SecondFactorSecret, Step: r.SecondFactorStep, Recovery: r.RecoveryCodes}
 	if r.SecondFactorAt != nil {
 		f.At = fromMillis(*r.SecondFactorAt)

@@ -69,19 +69,16 @@ func (k *ServiceKeys) Find(ctx context.Context, id idworker.ID) (servicekey.Held
 	if k.Now != nil {
 		asOf = k.Now()
 	}
-	var rows []keyRow
-	err := k.DB.query(ctx, &rows, "SELECT "+keyColumns+", "+k.DB.d.readOnly+" AS read_only FROM settings s "+
+	row, err := ask[keyRow](ctx, k.DB, errNoSettings, "SELECT "+keyColumns+", "+k.DB.d.readOnly+" AS read_only FROM settings s "+
 		"LEFT JOIN service_keys k ON k.id = ? LEFT JOIN users u ON u.id = k.user_id WHERE s.scope = 'global'", int64(id))
 	switch {
 	case err != nil:
-	case len(rows) == 0:
-		err = errNoSettings
-	case rows[0].ReadOnly:
+	case row.ReadOnly:
 		err = ErrReadOnly
-	case rows[0].ID == 0:
+	case row.ID == 0:
 		err = servicekey.ErrNotFound
 	default:
-		return rows[0].held(asOf), nil
+		return row.held(asOf), nil
 	}
 	return servicekey.Held{}, fmt.Errorf("sqlstore: find service key: %w", k.DB.demoted(err))
 }
@@ -95,14 +92,11 @@ func (k *ServiceKeys) Used(ctx context.Context, id idworker.ID, hour time.Time) 
 // [account.ErrNotFound], and with [servicekey.ErrRole] or [servicekey.ErrMany].
 func (k *ServiceKeys) CreateKey(ctx context.Context, key servicekey.Key, hash session.Hash, e audit.Event) error {
 	err := k.DB.write(ctx, func(tx *gorm.DB) error {
-		var roles []string
-		if err := tx.Raw("SELECT role FROM users WHERE id = ? AND "+notDeleted+k.DB.d.forRead, int64(key.UserID)).Scan(&roles).Error; err != nil {
-			return err
-		}
+		role, err := first[string](tx, account.ErrNotFound, "SELECT role FROM users WHERE id = ? AND "+notDeleted+k.DB.d.forRead, int64(key.UserID))
 		switch {
-		case len(roles) == 0:
-			return account.ErrNotFound
-		case roles[0] != servicekey.Role:
+		case err != nil:
+			return err
+		case role != servicekey.Role:
 			return servicekey.ErrRole
 		}
 		var living int64
@@ -173,17 +167,13 @@ func (db *DB) authorizeKey(tx *gorm.DB, by audit.Actor, need audit.Need, scope s
 	if scope == "" || by.ID == 0 {
 		return permit{}, errUnstated
 	}
-	var rows []keyRow
-	err := tx.Raw("SELECT "+keyColumns+", "+db.d.now+" AS now FROM service_keys k JOIN users u ON u.id = k.user_id WHERE k.id = ? AND k.user_id = ?"+db.d.forShare,
-		int64(by.Key), int64(by.ID)).Scan(&rows).Error
-	if err == nil && len(rows) == 0 {
-		err = servicekey.ErrNotFound
-	}
+	row, err := first[keyRow](tx, servicekey.ErrNotFound, "SELECT "+keyColumns+", "+db.d.now+" AS now FROM service_keys k JOIN users u ON u.id = k.user_id "+
+		"WHERE k.id = ? AND k.user_id = ?"+db.d.forShare, int64(by.Key), int64(by.ID))
 	if err != nil {
 		return permit{}, err
 	}
-	held := rows[0].held(time.Time{})
-	if err := held.May(fromMillis(rows[0].Now), scope); err != nil {
+	held := row.held(time.Time{})
+	if err := held.May(fromMillis(row.Now), scope); err != nil {
 		return permit{}, fmt.Errorf("sqlstore: authorize: %w", err)
 	}
 	return permit{tx, by, need}, db.lockUser(tx, by.ID)

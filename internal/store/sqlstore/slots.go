@@ -139,18 +139,12 @@ func (s *Sessions) stamp(tx *gorm.DB, rows []tokenRow) error {
 // floor is the ID at and below which every session of every user is over. lock is what
 // keeps it as it is.
 func (db *DB) floor(on *gorm.DB, lock string) (int64, error) {
-	var rows []struct {
+	row, err := first[struct {
 		GlobalFloor int64
 		Slots       int
-	}
-	if err := on.Raw("SELECT global_floor, slots FROM settings WHERE scope = 'global'" + lock).Scan(&rows).Error; err != nil {
-		return 0, err
-	}
-	if len(rows) == 0 {
-		return 0, errNoSettings
-	}
-	db.allows(rows[0].Slots)
-	return rows[0].GlobalFloor, nil
+	}](on, errNoSettings, "SELECT global_floor, slots FROM settings WHERE scope = 'global'"+lock)
+	db.allows(row.Slots)
+	return row.GlobalFloor, err
 }
 
 // lastDevices are the devices of the last session in each row that has had one.

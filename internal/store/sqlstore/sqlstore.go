@@ -140,6 +140,26 @@ func (db *DB) query(ctx context.Context, into any, statement string, args ...any
 	return db.gorm.WithContext(ctx).Raw(statement, args...).Scan(into).Error
 }
 
+// ask is the first row that a query has, within tau, or none if it has none.
+func ask[T any](ctx context.Context, db *DB, none error, query string, args ...any) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	return first[T](db.gorm.WithContext(ctx), none, query, args...)
+}
+
+// first is ask on a connection, or in a transaction.
+func first[T any](on *gorm.DB, none error, query string, args ...any) (row T, err error) {
+	var rows []T
+	err = on.Raw(query, args...).Scan(&rows).Error
+	if err == nil && len(rows) == 0 {
+		err = none
+	}
+	if err != nil {
+		return row, err
+	}
+	return rows[0], nil
+}
+
 // exec runs a statement that changes rows, within tau, as retry does.
 func (db *DB) exec(ctx context.Context, statement string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, tau)

@@ -28,19 +28,12 @@ var (
 
 // Head reads the clock and the global floor.
 func (s *Sweeps) Head(ctx context.Context) (now time.Time, floor idworker.ID, err error) {
-	var heads []struct {
+	head, err := ask[struct {
 		Now, GlobalFloor int64
 		Slots            int
-	}
-	err = s.DB.query(ctx, &heads, "SELECT "+s.DB.d.now+" AS now, global_floor, slots FROM settings WHERE scope = 'global'")
-	if err == nil && len(heads) == 0 {
-		err = errNoSettings
-	}
-	if err != nil {
-		return time.Time{}, 0, fmt.Errorf("sqlstore: sweep: %w", err)
-	}
-	s.DB.allows(heads[0].Slots)
-	return fromMillis(heads[0].Now), idworker.ID(heads[0].GlobalFloor), nil
+	}](ctx, s.DB, errNoSettings, "SELECT "+s.DB.d.now+" AS now, global_floor, slots FROM settings WHERE scope = 'global'")
+	s.DB.allows(head.Slots)
+	return fromMillis(head.Now), idworker.ID(head.GlobalFloor), failed("sweep", err)
 }
 
 // Clear clears logins in one transaction. It first locks those of the rows that
