@@ -99,7 +99,10 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 	if err == nil {
 		err = s.restampAll(ctx, id, append(again, ended...), start)
 	}
-	return ended, err
+	if err != nil {
+		return nil, err
+	}
+	return ended, nil
 }
 
 // ends is the session of slot 0 as it is after the change, if there was one.

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -54,12 +53,9 @@ func (a *Activity) Since(ctx context.Context, since time.Time) ([]activity.Count
 	}
 	err := a.DB.query(ctx, &rows, "SELECT hour, kind, SUM(n) AS n FROM activity WHERE hour >= ? GROUP BY hour, kind ORDER BY hour, kind",
 		since.UnixMilli())
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: activity: %w", err)
-	}
 	counts := make([]activity.Count, len(rows))
 	for i, r := range rows {
 		counts[i] = activity.Count{Hour: fromMillis(r.Hour), Kind: activity.Kind(r.Kind), N: r.N}
 	}
-	return counts, nil
+	return counts, failed("activity", err)
 }

@@ -179,10 +179,7 @@ func (a *Audit) DeleteBefore(ctx context.Context, before idworker.ID, limit int)
 		}
 		err = a.DB.exec(ctx, remove, args...)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("sqlstore: delete events: %w", err)
-	}
-	return len(ids), nil
+	return len(ids), failed("delete events", err)
 }
 
 // Clock is the clock of the database.

@@ -77,10 +77,7 @@ func (u *Users) delete(ctx context.Context, id idworker.ID, check func(tokenRow)
 	if err == nil && already { // no transaction has checked the rights
 		err = u.Authorize(ctx, e.By, e.Need)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: delete user: %w", err)
-	}
-	return ended, nil
+	return ended, failed("delete user", err)
 }
 
 // withdrawAll ends the one-time link and the service keys of a user, whose row it locks
@@ -111,10 +108,7 @@ func (u *Users) AskDeletion(ctx context.Context, id idworker.ID, e audit.Event) 
 			args: []any{row.last()}, reason: session.LoggedOut, events: []audit.Event{e}, losesAdmin: serves(row.user()),
 		}, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: ask for a deletion: %w", err)
-	}
-	return ended, nil
+	return ended, failed("ask for a deletion", err)
 }
 
 // KeepAsked cancels the deletion for which a user has asked before that time, with its event;
@@ -185,8 +179,5 @@ func (u *Users) RecordExport(ctx context.Context, e audit.Event, since time.Time
 			return err
 		}, e)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("sqlstore: record an export: %w", err)
-	}
-	return full, nil
+	return full, failed("record an export", err)
 }

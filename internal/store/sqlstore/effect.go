@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 	"time"
 
@@ -21,10 +20,7 @@ import (
 // of a large one.
 func (s *Settings) Effect(ctx context.Context, inForce, next policy.Policy, now time.Time) (policy.Effect, error) {
 	effect, err := s.effect(ctx, inForce, next, now)
-	if err != nil {
-		return policy.Effect{}, fmt.Errorf("sqlstore: effect: %w", err)
-	}
-	return effect, nil
+	return effect, failed("effect", err)
 }
 
 func (s *Settings) effect(ctx context.Context, inForce, next policy.Policy, now time.Time) (effect policy.Effect, err error) {

@@ -78,13 +78,10 @@ func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, use
 			return may.record(events...)
 		})
 	})
-	switch {
-	case errors.Is(err, gorm.ErrDuplicatedKey):
-		return fmt.Errorf("sqlstore: add users: %w", account.ErrExists)
-	case err != nil:
-		return fmt.Errorf("sqlstore: add users: %w", err)
+	if errors.Is(err, gorm.ErrDuplicatedKey) {
+		err = account.ErrExists
 	}
-	return nil
+	return failed("add users", err)
 }
 
 // insertUsers adds all with one statement.
@@ -140,20 +137,15 @@ func (f *HashFormats) Begin(ctx context.Context) error {
 // Load is what was counted last; nothing where no import has begun.
 func (f *HashFormats) Load(ctx context.Context) ([]account.FormatCount, error) {
 	var counts []account.FormatCount
-	if err := f.DB.query(ctx, &counts, "SELECT format, imported, users FROM hash_formats ORDER BY format"); err != nil {
-		return nil, fmt.Errorf("sqlstore: formats of hashes: %w", err)
-	}
-	return counts, nil
+	err := f.DB.query(ctx, &counts, "SELECT format, imported, users FROM hash_formats ORDER BY format")
+	return counts, failed("formats of hashes", err)
 }
 
 // Hours is how long ago the formats were counted, by the database's clock.
 func (f *HashFormats) Hours(ctx context.Context) (float64, error) {
 	var ago float64
 	err := f.DB.query(ctx, &ago, "SELECT COALESCE(MIN("+f.DB.d.now+" - counted_at), 0) / 3600000.0 FROM hash_formats")
-	if err != nil {
-		return 0, fmt.Errorf("sqlstore: formats of hashes: %w", err)
-	}
-	return ago, nil
+	return ago, failed("formats of hashes", err)
 }
 
 const formatsPage = 2000

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -91,10 +90,7 @@ func (i *Instances) Clean(ctx context.Context, gone time.Duration) (at time.Time
 	if err == nil && look.Old > 0 {
 		err = i.DB.exec(ctx, "DELETE FROM instances WHERE "+old, ms, ms)
 	}
-	if err != nil {
-		return time.Time{}, 0, fmt.Errorf("sqlstore: instances that are gone: %w", err)
-	}
-	return fromMillis(look.At), time.Duration(look.Longest) * time.Millisecond, nil
+	return fromMillis(look.At), time.Duration(look.Longest) * time.Millisecond, failed("instances that are gone", err)
 }
 
 type instanceRow struct {
@@ -118,14 +114,11 @@ func (i *Instances) List(ctx context.Context, limit int) ([]fleet.Seen, error) {
 	err := i.DB.query(ctx, &rows, "SELECT id, name, version, worker, started_at, seen_at, "+i.DB.d.now+" AS asked, horizon_ms, bound_ms, "+
 		"from_memory, from_redis, from_database, remembered, database_us, database_failed, redis, redis_us, clock_ms, troubles "+
 		"FROM instances ORDER BY seen_at DESC, id LIMIT ?", limit)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: list instances: %w", err)
-	}
 	list := make([]fleet.Seen, len(rows))
 	for n := range rows {
 		list[n] = rows[n].seen()
 	}
-	return list, nil
+	return list, failed("list instances", err)
 }
 
 // joined are the troubles of an instance, one a line.

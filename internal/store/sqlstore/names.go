@@ -53,10 +53,7 @@ func (u *Users) AliasesOf(ctx context.Context, id idworker.ID) (names []string, 
 		names, err = aliasesOf(conn, id)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: aliases: %w", err)
-	}
-	return names, nil
+	return names, failed("aliases", err)
 }
 
 func aliasesOf(conn *gorm.DB, id idworker.ID) (names []string, err error) {
@@ -101,10 +98,7 @@ func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, need audit.Need
 		// that cannot be repaired is not acknowledged.
 		err = u.RenamedAgain(context.WithoutCancel(ctx), id)
 	}
-	if err != nil {
-		return before, before, fmt.Errorf("sqlstore: change names: %w", err)
-	}
-	return before, after, nil
+	return before, after, failed("change names", err)
 }
 
 // RenamedAgain stamps the rename of a user anew, if there was one.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"gorm.io/gorm"
@@ -19,10 +18,7 @@ import (
 // time may call it.
 func (s *Sessions) News(ctx context.Context, since time.Time, keep time.Duration) (session.News, error) {
 	news, err := s.news(ctx, since, keep)
-	if err != nil {
-		return session.News{}, fmt.Errorf("sqlstore: news: %w", s.DB.demoted(err))
-	}
-	return news, nil
+	return news, failed("news", s.DB.demoted(err))
 }
 
 // news reads all on one connection: the server that says that it takes writes is the

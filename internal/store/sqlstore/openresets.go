@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -34,9 +33,6 @@ func (u *Users) OpenResets(ctx context.Context, issuer, before idworker.ID, limi
 	}
 	err := u.DB.query(ctx, &rows, "SELECT r.issue_id, r.user_id, u.username, r.issued_by, r.issuer, r.expires_at FROM "+resetTables+
 		" WHERE "+where+" AND "+usable+" ORDER BY r.issue_id DESC LIMIT ?", append(args, now.UnixMilli(), limit)...)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: list resets: %w", err)
-	}
 	open := make([]account.OpenReset, len(rows))
 	for i, r := range rows {
 		open[i] = account.OpenReset{
@@ -44,7 +40,7 @@ func (u *Users) OpenResets(ctx context.Context, issuer, before idworker.ID, limi
 			Issuer: account.Issuer{ID: idworker.ID(r.IssuedBy), Name: r.Issuer}, ExpiresAt: fromMillis(r.ExpiresAt),
 		}
 	}
-	return open, nil
+	return open, failed("list resets", err)
 }
 
 // WithdrawReset removes the reset of a user and writes the event, if there is one
@@ -87,8 +83,5 @@ func (u *Users) WithdrawResets(ctx context.Context, resets []account.OpenReset, 
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("sqlstore: withdraw resets: %w", err)
-	}
-	return removed, nil
+	return removed, failed("withdraw resets", err)
 }

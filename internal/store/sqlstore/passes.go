@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"gorm.io/gorm"
@@ -30,10 +29,7 @@ func (s *Sweeps) Take(ctx context.Context, r sweep.Report, event *audit.Event, l
 		}
 		return insertSweep(tx, r)
 	}, events...)
-	if err != nil {
-		return sweep.Cursor{}, fmt.Errorf("sqlstore: take the lease of the sweep: %w", err)
-	}
-	return from, nil
+	return from, failed("take the lease of the sweep", err)
 }
 
 func (s *Sweeps) take(tx *gorm.DB, r sweep.Report, lease time.Duration) (sweep.Cursor, error) {
@@ -149,9 +145,7 @@ func (s *Sweeps) Passes(ctx context.Context, before idworker.ID, limit int) ([]s
 		q = q.Where("id < ?", int64(before))
 	}
 	var rows []sweepRow
-	if err := q.Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("sqlstore: list sweeps: %w", err)
-	}
+	err := q.Find(&rows).Error
 	list := make([]sweep.Report, len(rows))
 	for i, row := range rows {
 		list[i] = sweep.Report{
@@ -163,5 +157,5 @@ func (s *Sweeps) Passes(ctx context.Context, before idworker.ID, limit int) ([]s
 			list[i].Finished = fromMillis(*row.FinishedAt)
 		}
 	}
-	return list, nil
+	return list, failed("list sweeps", err)
 }

@@ -133,10 +133,7 @@ func (u *Users) Change(ctx context.Context, id idworker.ID,
 		}
 		return c, nil
 	})
-	if err != nil {
-		return before, before, nil, fmt.Errorf("sqlstore: change user: %w", err)
-	}
-	return before, after, ended, nil
+	return before, after, ended, failed("change user", err)
 }
 
 // serves reports whether u is an admin who can do something about it.

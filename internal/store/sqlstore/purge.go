@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -74,10 +73,7 @@ func (u *Users) Forget(ctx context.Context, user account.User, limit int) (int, 
 	if err == nil && found < limit {
 		err = u.forget(ctx, nil, renames)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("sqlstore: take a name out of the record: %w", err)
-	}
-	return found, nil
+	return found, failed("take a name out of the record", err)
 }
 
 func (u *Users) forgetName(ctx context.Context, user *account.User, had *hadName, limit int) (int, error) {

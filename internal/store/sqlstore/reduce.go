@@ -44,12 +44,10 @@ func (s *Sessions) reduce(ctx context.Context, user idworker.ID) (ended int, err
 	var start time.Time
 	var ends []session.Session
 	for events := map[idworker.ID]audit.Event(nil); ; {
-		err = s.DB.retry(ctx, func() error {
+		err = s.DB.transact(ctx, func(tx *gorm.DB) (err error) {
 			start = time.Now()
-			return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
-				ends, err = s.reduceIn(tx, int64(user), events)
-				return err
-			})
+			ends, err = s.reduceIn(tx, int64(user), events)
+			return err
 		})
 		if !errors.Is(err, errUnrecorded) {
 			break
@@ -113,10 +111,7 @@ func (s *Sweeps) Reduce(ctx context.Context, from sweep.Walk, rows int) (walk sw
 	if err == nil && !walk.Done {
 		walk, ended, err = s.reduceEach(ctx, walk, many, last)
 	}
-	if err != nil {
-		return walk, ended, fmt.Errorf("sqlstore: sweep: %w", err)
-	}
-	return walk, ended, nil
+	return walk, ended, failed("sweep", err)
 }
 
 // ahead are the next users of a walk who have too many sessions, up to the user last; or

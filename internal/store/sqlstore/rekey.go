@@ -23,14 +23,11 @@ func (s *SecondFactors) Secrets(ctx context.Context, after idworker.ID, limit in
 	}
 	err := s.DB.gorm.WithContext(ctx).Raw("SELECT id, second_factor_secret FROM users WHERE id > ? AND second_factor_secret IS NOT NULL ORDER BY id LIMIT ?",
 		int64(after), limit).Scan(&rows).Error
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: read secrets of second factors: %w", err)
-	}
 	all := make([]secondfactor.SealedSecret, len(rows))
 	for i, r := range rows {
 		all[i] = secondfactor.SealedSecret{User: idworker.ID(r.ID), Text: r.SecondFactorSecret}
 	}
-	return all, nil
+	return all, failed("read secrets of second factors", err)
 }
 
 // Reseal replaces secrets by the same ones under another key, each by a statement
@@ -71,9 +68,6 @@ func (s *SecondFactors) Uses(ctx context.Context) (map[[5]byte]int, error) {
 	}
 	err := s.DB.gorm.WithContext(ctx).Raw("SELECT HEX(SUBSTR(second_factor_secret, 1, 5)) AS begin, COUNT(*) AS secrets " +
 		"FROM users WHERE second_factor_secret IS NOT NULL GROUP BY 1").Scan(&rows).Error
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: count secrets of second factors: %w", err)
-	}
 	uses := make(map[[5]byte]int, len(rows))
 	for _, r := range rows {
 		var begin [5]byte
@@ -82,5 +76,5 @@ func (s *SecondFactors) Uses(ctx context.Context) (map[[5]byte]int, error) {
 		}
 		uses[begin] += r.Secrets
 	}
-	return uses, nil
+	return uses, failed("count secrets of second factors", err)
 }

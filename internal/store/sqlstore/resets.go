@@ -159,10 +159,7 @@ func (u *Users) UseReset(ctx context.Context, r account.Reset, version int64, ha
 	if errors.Is(err, account.ErrNotFound) {
 		err = account.ErrReset // deleted meanwhile
 	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: use reset: %w", err)
-	}
-	return ended, nil
+	return ended, failed("use reset", err)
 }
 
 // spendReset removes the reset of a user that is as where says and can be used at

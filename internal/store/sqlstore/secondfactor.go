@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"gorm.io/gorm"
@@ -105,20 +104,14 @@ func (s *SecondFactors) RemoveAndEnd(ctx context.Context, user idworker.ID, vers
 		}
 		return accountChange{set: noFactor, reason: session.Revoked, events: []audit.Event{e}}, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: remove second factor: %w", err)
-	}
-	return ended, nil
+	return ended, failed("remove second factor", err)
 }
 
 // Any reports whether any user has a second factor. It may read all users.
 func (s *SecondFactors) Any(ctx context.Context) (bool, error) {
 	var ids []int64
 	err := s.DB.gorm.WithContext(ctx).Raw("SELECT id FROM users WHERE second_factor_at IS NOT NULL LIMIT 1").Scan(&ids).Error
-	if err != nil {
-		return false, fmt.Errorf("sqlstore: look for second factors: %w", err)
-	}
-	return len(ids) > 0, nil
+	return len(ids) > 0, failed("look for second factors", err)
 }
 
 // set writes columns of a row that is as where says, with an event or without, and
@@ -159,8 +152,5 @@ func (s *SecondFactors) write(ctx context.Context, change func(tx *gorm.DB) erro
 		done = err == nil
 		return err
 	}, events...)
-	if err != nil {
-		return false, fmt.Errorf("sqlstore: write second factor: %w", err)
-	}
-	return done, nil
+	return done, failed("write second factor", err)
 }

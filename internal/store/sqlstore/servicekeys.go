@@ -130,14 +130,11 @@ func (k *ServiceKeys) KeysOf(ctx context.Context, user, before idworker.ID, limi
 		return conn.Raw("SELECT "+keyColumns+", COALESCE(c.username, '') AS creator_name FROM service_keys k JOIN users u ON u.id = k.user_id "+
 			"LEFT JOIN users c ON c.id = k.created_by WHERE k.user_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?", int64(user), int64(before), limit).Scan(&rows).Error
 	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: list service keys: %w", err)
-	}
 	keys := make([]servicekey.Key, len(rows))
 	for i := range rows {
 		keys[i] = rows[i].key()
 	}
-	return keys, nil
+	return keys, failed("list service keys", err)
 }
 
 // RevokeKey ends a key for good, and writes the event in the same transaction. If it was

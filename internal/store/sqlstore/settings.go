@@ -80,10 +80,7 @@ func (s *Settings) LoadPolicy(ctx context.Context) (policy.Policy, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	rule, err := s.DB.scanRules(s.DB.gorm.WithContext(ctx), s.DB.ruleQuery(limitsColumn))
-	if err != nil {
-		return policy.Policy{}, fmt.Errorf("sqlstore: load policy: %w", s.DB.demoted(err))
-	}
-	return rule.policy(), nil
+	return rule.policy(), failed("load policy", s.DB.demoted(err))
 }
 
 // CacheKey is the key under which this deployment's instances sign what they

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,19 +22,12 @@ import (
 // then: a use that comes after a refusal changes nothing, and a refusal that
 // comes after a use finds it.
 func (s *Sessions) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	var rows map[idworker.ID]time.Time
-	err := s.DB.retry(ctx, func() error {
-		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
-			rows, err = s.touch(tx, seen, gap)
-			return err
-		})
+	err := s.DB.transact(ctx, func(tx *gorm.DB) (err error) {
+		rows, err = s.touch(tx, seen, gap)
+		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: touch: %w", s.DB.demoted(err))
-	}
-	return rows, nil
+	return rows, failed("touch", s.DB.demoted(err))
 }
 
 func (s *Sessions) touch(tx *gorm.DB, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error) {

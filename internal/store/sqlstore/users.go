@@ -162,10 +162,7 @@ func (u *Users) setPassword(ctx context.Context, id idworker.ID, version int64, 
 			reason: session.PasswordChanged, events: events,
 		}, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: change password: %w", err)
-	}
-	return ended, nil
+	return ended, failed("change password", err)
 }
 
 // List is a page of users in the order of their IDs, which is the order in
@@ -173,17 +170,11 @@ func (u *Users) setPassword(ctx context.Context, id idworker.ID, version int64, 
 func (u *Users) List(ctx context.Context, after idworker.ID, limit int) ([]account.User, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	var rows []userRow
-	conn := u.DB.gorm.WithContext(ctx)
-	err := conn.Where("id > ?", int64(after)).Where("COALESCE(deleted_at, 0) = 0").Order("id").Limit(limit).Find(&rows).Error
-	users := usersOf(rows)
-	if err == nil {
-		err = withAliases(conn, users)
-	}
+	users, err := u.page(ctx, "id > ?", []any{int64(after)}, "id", limit)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: list users: %w", err)
+		return nil, err
 	}
-	return users, nil
+	return users, failed("list aliases", withAliases(u.DB.gorm.WithContext(ctx), users))
 }
 
 // withAliases reads the aliases of users, sorted.
