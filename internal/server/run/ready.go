@@ -167,7 +167,7 @@ func (e *eviction) look(ctx context.Context) {
 	defer cancel()
 	text := ""
 	switch policy, err := redisstore.Eviction(ctx, e.common.rdb); {
-	case errors.Is(err, redisstore.ErrPermission):
+	case errors.Is(err, fleet.RedisPermission):
 		text = "it is not known whether redis removes counts of attempts when its memory is full: its user may not ask (ACL +info)"
 	case err != nil:
 		return

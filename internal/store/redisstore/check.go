@@ -12,32 +12,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 )
 
-// What [Check] may find. Each text goes on after "redis".
-const (
-	// ErrSilent means that nothing answers where Redis should be.
-	ErrSilent = fleet.RedisSilent
-	// ErrPassword means that Redis, or its sentinels, wants another user or
-	// password, or one at all.
-	ErrPassword = fleet.RedisPassword
-	// ErrPermission means that the user may not do what flakepass needs.
-	ErrPermission = fleet.RedisPermission
-	// ErrMaster means that the sentinels do not know the master's name.
-	ErrMaster = fleet.RedisUnknownMaster
-	// ErrNoCluster means that a server that should be part of a cluster is not.
-	ErrNoCluster = fleet.RedisNoCluster
-	// ErrCluster means that a server that should stand alone is part of a cluster.
-	ErrCluster = fleet.RedisIsCluster
-	// ErrNoStore means that a server answers that keeps no keys, such as a
-	// sentinel.
-	ErrNoStore = fleet.RedisKeepsNoKeys
-	// ErrReadOnly means that the server is a replica.
-	ErrReadOnly = fleet.RedisReadOnly
-	// ErrRefused means that Redis answers, and refuses for another reason.
-	ErrRefused = fleet.RedisRefuses
-)
-
 // Check asks Redis what requests ask it: to keep a value, for as short as it
-// can. It returns nil, or an error that is one of those above and holds the
+// can. It returns nil, or an error that is a [fleet.Trouble] of Redis and holds the
 // client's; neither holds a secret. It returns when ctx ends, whatever the
 // client does.
 func Check(ctx context.Context, rdb redis.UniversalClient) error {
@@ -52,36 +28,32 @@ func Check(ctx context.Context, rdb redis.UniversalClient) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("redisstore: redis %w: %w", kindOf(err), err)
+	return fmt.Errorf("redisstore: redis %w: %w", Trouble(err), err)
 }
 
-// Trouble is the one of those above that an error of [Check] is, whose text is
-// enough for a person.
-func Trouble(err error) fleet.Trouble { return kindOf(err) }
-
-// kindOf says what an error of the client means. Where the client has no type
-// for it, the text is Redis' own, which does not change.
-func kindOf(err error) fleet.Trouble {
+// Trouble says what an error of the client means, also in one of [Check]; its text is enough
+// for a person. Where the client has no type for it, the text is Redis' own, which does not change.
+func Trouble(err error) fleet.Trouble {
 	_, moved := redis.IsMovedError(err)
 	var refusal redis.Error
 	text := err.Error()
 	switch {
 	case redis.IsAuthError(err), strings.Contains(text, "AUTH <password> called without any password"):
-		return ErrPassword
+		return fleet.RedisPassword
 	case errors.Is(err, redis.Nil): // of the sentinels; SET has no such answer
-		return ErrMaster
+		return fleet.RedisUnknownMaster
 	case moved:
-		return ErrCluster
+		return fleet.RedisIsCluster
 	case strings.Contains(text, "cluster support disabled"):
-		return ErrNoCluster
+		return fleet.RedisNoCluster
 	case redis.IsPermissionError(err):
-		return ErrPermission
+		return fleet.RedisPermission
 	case redis.IsReadOnlyError(err):
-		return ErrReadOnly
+		return fleet.RedisReadOnly
 	case strings.Contains(text, "unknown command"):
-		return ErrNoStore
+		return fleet.RedisKeepsNoKeys
 	case errors.As(err, &refusal):
-		return ErrRefused
+		return fleet.RedisRefuses
 	}
-	return ErrSilent
+	return fleet.RedisSilent
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/store/redisstore"
@@ -14,8 +15,8 @@ import (
 
 // kinds are all that Check may find.
 var kinds = []error{
-	redisstore.ErrSilent, redisstore.ErrPassword, redisstore.ErrPermission, redisstore.ErrMaster, redisstore.ErrNoCluster,
-	redisstore.ErrCluster, redisstore.ErrNoStore, redisstore.ErrReadOnly, redisstore.ErrRefused,
+	fleet.RedisSilent, fleet.RedisPassword, fleet.RedisPermission, fleet.RedisUnknownMaster, fleet.RedisNoCluster,
+	fleet.RedisIsCluster, fleet.RedisKeepsNoKeys, fleet.RedisReadOnly, fleet.RedisRefuses,
 }
 
 // checks fails the test unless Check finds that kind of trouble with the
@@ -25,7 +26,7 @@ func checks(t *testing.T, s redisstore.Server, want error) {
 	rdb := redisstore.Open(s)
 	defer func() { _ = rdb.Close() }()
 	patience := soon
-	if errors.Is(want, redisstore.ErrSilent) {
+	if errors.Is(want, fleet.RedisSilent) {
 		patience = 100 * time.Millisecond
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -48,27 +49,27 @@ func TestCheckNamesTheTrouble(t *testing.T) {
 	open, locked := testenv.Redis(t), testenv.Redis(t, "--requirepass", "right")
 	checks(t, redisstore.Server{Addrs: []string{open.Addr}}, nil)
 	checks(t, redisstore.Server{Addrs: []string{open.Addr}, DB: 3}, nil)
-	checks(t, redisstore.Server{Addrs: []string{open.Addr}, DB: 999}, redisstore.ErrRefused)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}, DB: 999}, fleet.RedisRefuses)
 	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Password: "PLANTED"}, nil) // it asks for none, and takes any
-	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Username: "x", Password: "PLANTED"}, redisstore.ErrPassword)
-	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Cluster: true}, redisstore.ErrNoCluster)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Username: "x", Password: "PLANTED"}, fleet.RedisPassword)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Cluster: true}, fleet.RedisNoCluster)
 	checks(t, redisstore.Server{Addrs: []string{locked.Addr}, Password: "right"}, nil)
-	checks(t, redisstore.Server{Addrs: []string{locked.Addr}}, redisstore.ErrPassword)
-	checks(t, redisstore.Server{Addrs: []string{locked.Addr}, Password: "PLANTED"}, redisstore.ErrPassword)
-	checks(t, redisstore.Server{Addrs: []string{locked.Addr}, Password: "PLANTED", Cluster: true}, redisstore.ErrPassword)
+	checks(t, redisstore.Server{Addrs: []string{locked.Addr}}, fleet.RedisPassword)
+	checks(t, redisstore.Server{Addrs: []string{locked.Addr}, Password: "PLANTED"}, fleet.RedisPassword)
+	checks(t, redisstore.Server{Addrs: []string{locked.Addr}, Password: "PLANTED", Cluster: true}, fleet.RedisPassword)
 
 	open.Command("ACL SETUSER reader on >PLANTED +@all ~other:*")
-	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Username: "reader", Password: "PLANTED"}, redisstore.ErrPermission)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Username: "reader", Password: "PLANTED"}, fleet.RedisPermission)
 	open.Command("REPLICAOF 127.0.0.1 1")
-	checks(t, redisstore.Server{Addrs: []string{open.Addr}}, redisstore.ErrReadOnly)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}}, fleet.RedisReadOnly)
 	open.Pause()
-	checks(t, redisstore.Server{Addrs: []string{open.Addr}}, redisstore.ErrSilent)
-	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Cluster: true}, redisstore.ErrSilent)
-	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Master: "m"}, redisstore.ErrSilent)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}}, fleet.RedisSilent)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Cluster: true}, fleet.RedisSilent)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Master: "m"}, fleet.RedisSilent)
 	open.Kill()
-	checks(t, redisstore.Server{Addrs: []string{open.Addr}}, redisstore.ErrSilent)
-	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Cluster: true}, redisstore.ErrSilent)
-	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Master: "m"}, redisstore.ErrSilent)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}}, fleet.RedisSilent)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Cluster: true}, fleet.RedisSilent)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Master: "m"}, fleet.RedisSilent)
 }
 
 // checked is for a group that works.
@@ -77,13 +78,13 @@ func (g *group) checked(t *testing.T) {
 	if g.server.Cluster {
 		alone := g.server
 		alone.Cluster = false
-		checks(t, alone, redisstore.ErrCluster)
+		checks(t, alone, fleet.RedisIsCluster)
 		return
 	}
 	named := g.server
 	named.Master = "sesions"
-	checks(t, named, redisstore.ErrMaster)
-	checks(t, redisstore.Server{Addrs: g.server.Addrs[:1]}, redisstore.ErrNoStore)
+	checks(t, named, fleet.RedisUnknownMaster)
+	checks(t, redisstore.Server{Addrs: g.server.Addrs[:1]}, fleet.RedisKeepsNoKeys)
 }
 
 // TestSentinelsWithAPassword: sentinels that ask for one themselves are reached
@@ -96,9 +97,9 @@ func TestSentinelsWithAPassword(t *testing.T) {
 		sentinel.Command("ACL SETUSER default resetpass >first")
 	}
 	server := redisstore.Server{Addrs: s.Addrs(), Master: s.Name}
-	checks(t, server, redisstore.ErrPassword)
+	checks(t, server, fleet.RedisPassword)
 	server.SentinelPassword = "PLANTED"
-	checks(t, server, redisstore.ErrPassword)
+	checks(t, server, fleet.RedisPassword)
 	server.SentinelPassword = "first"
 	checks(t, server, nil)
 	server.SentinelUsername, server.SentinelPassword = "guard", "second"

@@ -41,7 +41,7 @@ func Eviction(ctx context.Context, rdb redis.UniversalClient) (string, error) {
 func policyOf(ctx context.Context, rdb redis.Cmdable) (string, error) {
 	text, err := rdb.Info(ctx, "memory").Result()
 	if err != nil {
-		return "", fmt.Errorf("redisstore: redis %w: %w", kindOf(err), err)
+		return "", fmt.Errorf("redisstore: redis %w: %w", Trouble(err), err)
 	}
 	policy, ok := parsePolicy(text)
 	if !ok {

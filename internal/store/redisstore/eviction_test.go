@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/store/redisstore"
 )
@@ -21,7 +22,7 @@ func TestEvictionIsAskedOfRedis(t *testing.T) {
 		}
 	}
 	s.Command("ACL SETUSER default -info")
-	if got, err := redisstore.Eviction(t.Context(), rdb); got != "" || !errors.Is(err, redisstore.ErrPermission) {
+	if got, err := redisstore.Eviction(t.Context(), rdb); got != "" || !errors.Is(err, fleet.RedisPermission) {
 		t.Errorf("a user who may not ask: %q, %v", got, err)
 	}
 }
