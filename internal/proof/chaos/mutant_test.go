@@ -24,7 +24,7 @@ var mutants = []mutant{
 		name: "memory_is_believed_without_a_horizon",
 		edits: []testenv.Edit{{
 			File: "internal/store/memstore/sessions.go",
-			Old:  "age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound",
+			Old:  "age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.Bound",
 			New:  "age < t.life",
 		}},
 		fault: "instance_cut_off_from_both",

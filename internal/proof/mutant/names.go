@@ -26,7 +26,7 @@ func names() []Mutant {
 		name("a rename is not stamped", names, "renamed_at = \"+u.DB.d.max+\"(COALESCE(renamed_at, 0) + 1, \"+u.DB.d.now+\"), \"+", "\"+", store, "^TestPollBringsRenames/^SQLite$"),
 		name("memory goes on with the old name", memory+"/sessions.go", "renamed && !t.after(s, at) {", "renamed && at.IsZero() {", memory, "^TestRenamedAreRead"),
 		name("too many renames are forgotten", memory+"/changes.go", "\t\tt.Doubt()\n\t}\n\tfor i", "\t}\n\tfor i", memory, "^TestRenamedAreRead"),
-		name("Redis goes on with the old name", redis+"/sessions.go", "renamed && session.Age(now, at) < t.life+t.skew {", "renamed && at.IsZero() {", redis, "^TestRenamedValues"),
+		name("Redis goes on with the old name", redis+"/sessions.go", "renamed && session.Age(now, at) < t.life+t.Skew {", "renamed && at.IsZero() {", redis, "^TestRenamedValues"),
 		name("a Remote goes on with the old name", "api/flakepass/remote_cache.go", " || r.known.oldName(e) {", " {", remote, "^TestRenameIsKnown"),
 		name("followers hear of no rename", "internal/store/broadcast/broadcast.go", "for _, r := range news.Renames {", "for _, r := range news.Renames[:0] {", remote, "^TestRenameIsKnown"),
 		name("a deleted user is renamed", names, "WHERE id = ? AND \"+notDeleted+u.DB.d.forRead", "WHERE id = ?\"+u.DB.d.forRead", store, "^TestDeletedUserHasNoNames/^SQLite$"),

@@ -44,7 +44,7 @@ func slots() []Mutant {
 		slot("an older Remote hears of ends as if of every slot", "internal/edge/httpapi/revocations.go", "e.deaf != nil && e.deaf()", "e.deaf != nil && e.deaf() && e.buf == nil", "internal/proof/remote", "^TestFollowerThatKnowsNoSlots"),
 		slot("the stream takes every end for one of slot 0", "internal/edge/httpapi/revocations.go", "if end.Slot == 0 {", "if end.Slot < 99 {", "internal/proof/remote", "^TestRemoteKnowsTheSlot"),
 		slot("memory believes what it knew before a lower limit", memory+"/sessions.go", "d != nil && !t.after(s, *d)", "d != nil && t.after(s, *d) && false", memory, "^TestDoubted"),
-		slot("Redis is believed right after a lower limit", "internal/store/redisstore/sessions.go", "session.Age(now, *d) < t.life+t.skew", "session.Age(now, *d) < 0", "internal/store/redisstore", "^TestDoubtedValues"),
+		slot("Redis is believed right after a lower limit", "internal/store/redisstore/sessions.go", "session.Age(now, *d) < t.life+t.Skew", "session.Age(now, *d) < 0", "internal/store/redisstore", "^TestDoubtedValues"),
 		slot("who starts believes what Redis held before", "internal/server/run/tiers.go", "time.Since(rule.Current().LoweredAt) < 24*time.Hour", "false", "internal/server/run", "^TestInstanceThatStartsAfter"),
 		slot("a lower limit that was missed counts as none", "internal/domain/policy/policy.go", " || p.LoweredIn > known.Version", "", "internal/domain/policy", "^TestLowerLimitIsTold"),
 		slot("the search is over while logins are under way", store+"/reduce.go", "slowLogin = time.Minute", "slowLogin = -time.Hour", store, "^TestLowerLimit.*/^SQLite$"),

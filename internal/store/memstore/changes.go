@@ -44,36 +44,36 @@ func (t *Sessions) Written(id idworker.ID, seen time.Time) {
 
 // Publish refuses the session from now on, and passes the end on.
 func (t *Sessions) Publish(ctx context.Context, ended session.Session) error {
-	t.tombstones.add(t.now(), ended.End())
+	t.tombstones.add(t.Now(), ended.End())
 	return t.next.Publish(ctx, ended)
 }
 
 // ApplyEnd refuses the session from now on and does not pass that on: for messages of
 // other instances.
 func (t *Sessions) ApplyEnd(ended session.Session) {
-	now := t.now()
-	if t.tombstones.add(now, ended.End()) && t.arrived != nil {
-		t.arrived("message", session.Age(now, ended.AsOf))
+	now := t.Now()
+	if t.tombstones.add(now, ended.End()) && t.Arrived != nil {
+		t.Arrived("message", session.Age(now, ended.AsOf))
 	}
 }
 
 // ApplySettled refuses a session that the rows have decided about here, and does not pass
 // that on.
 func (t *Sessions) ApplySettled(ended session.Session) {
-	t.tombstones.add(t.now(), ended.End())
+	t.tombstones.add(t.Now(), ended.End())
 }
 
 // ApplyPoll refuses the sessions whose ends a poll of the database brought, and does not
 // pass that on. Sessions of users who were renamed are asked for anew.
 func (t *Sessions) ApplyPoll(news session.News) {
-	now := t.now()
+	now := t.Now()
 	if !t.renames.Add(news.Renames, now, t.life+otherClock) {
 		t.Doubt()
 	}
 	for i := range news.Ends {
 		e := &news.Ends[i]
-		if t.tombstones.add(now, *e) && t.arrived != nil {
-			t.arrived("poll", news.Now.Sub(e.At))
+		if t.tombstones.add(now, *e) && t.Arrived != nil {
+			t.Arrived("poll", news.Now.Sub(e.At))
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (t *Sessions) ApplyPoll(news session.News) {
 // judged by a policy that allowed more sessions a user, and which of them end is for the
 // rows to say.
 func (t *Sessions) Doubt() {
-	now := t.now()
+	now := t.Now()
 	t.doubt.Store(&now)
 }
 

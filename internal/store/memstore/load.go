@@ -56,7 +56,7 @@ func (t *Sessions) ask(ctx context.Context, id idworker.ID, shown session.Hash) 
 // believed.
 func (t *Sessions) learn(s *session.Session) {
 	if !s.Alive() {
-		t.tombstones.add(t.now(), s.End())
+		t.tombstones.add(t.Now(), s.End())
 	}
 }
 

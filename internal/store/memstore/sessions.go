@@ -40,12 +40,9 @@ type Options struct {
 
 // Sessions remembers them. Make one with [NewSessions].
 type Sessions struct {
+	Options
 	next       session.Store
-	bound      time.Duration
-	life       time.Duration // of an answer, from its as-of, while the horizon is fresh
-	feed       interface{ Horizon() time.Time }
-	arrived    func(by string, after time.Duration)
-	now        func() time.Time
+	life       time.Duration             // of an answer, from its as-of, while the horizon is fresh
 	doubt      atomic.Pointer[time.Time] // no alive answer as of then or before is believed
 	cache      *otter.Cache[idworker.ID, *entry]
 	kinds      kinds
@@ -136,10 +133,7 @@ func NewSessions(next session.Store, o Options) (*Sessions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("memstore: %w", err)
 	}
-	t := &Sessions{
-		next: next, bound: o.Bound, life: o.Bound, feed: o.Feed, arrived: o.Arrived, now: o.Now, cache: cache,
-		ahead: make(chan struct{}, renewals),
-	}
+	t := &Sessions{Options: o, next: next, life: o.Bound, cache: cache, ahead: make(chan struct{}, renewals)}
 	if o.Feed != nil {
 		t.life = session.Life(o.Bound)
 	}
@@ -164,7 +158,7 @@ func (t *Sessions) Close() { t.cache.StopAllGoroutines() }
 func (t *Sessions) Get(ctx context.Context, id idworker.ID, shown session.Hash) (session.Session, error) {
 	var s session.Session
 	if e, ok := t.cache.GetIfPresent(id); ok {
-		now := t.now()
+		now := t.Now()
 		if t.believe(id, e, now, &s) {
 			if s.Source = session.FromMemory; !s.Horizon.IsZero() {
 				t.renewAhead(id, e, now) //nolint:contextcheck // nobody waits for it
@@ -183,7 +177,7 @@ func (t *Sessions) Get(ctx context.Context, id idworker.ID, shown session.Hash) 
 		if err != nil {
 			return session.Session{}, err
 		}
-		if t.believe(id, e, t.now(), &s) || !e.hash.Equal(&shown) {
+		if t.believe(id, e, t.Now(), &s) || !e.hash.Equal(&shown) {
 			return s, nil
 		}
 		t.drop(id, e)
@@ -219,8 +213,8 @@ func (t *Sessions) believe(id idworker.ID, e *entry, now time.Time, s *session.S
 	// Before the tombstones are looked at, so that they hold at least all that the
 	// horizon stands for.
 	var horizon time.Time
-	if t.feed != nil {
-		horizon = t.feed.Horizon()
+	if t.Feed != nil {
+		horizon = t.Feed.Horizon()
 	}
 	if why, dead := t.tombstones.find(s.UserID, s.Slot, s.ID); dead {
 		s.Ended = why
@@ -233,9 +227,9 @@ func (t *Sessions) believe(id idworker.ID, e *entry, now time.Time, s *session.S
 		return false // it may have the old name
 	}
 	age := session.Age(now, s.AsOf)
-	if age < t.bound && (s.Source == session.FromDatabase || t.feed == nil) {
+	if age < t.Bound && (s.Source == session.FromDatabase || t.Feed == nil) {
 		return true
 	}
 	s.Horizon = horizon
-	return age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound
+	return age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.Bound
 }

@@ -87,7 +87,7 @@ func (t *tombstones) add(now time.Time, e session.End) bool {
 // Ends are the ends that are remembered, but for those that the policy makes: these
 // follow from the row.
 func (t *Sessions) Ends() (all []session.End) {
-	now := t.now()
+	now := t.Now()
 	for i := range t.tombstones.shards {
 		s := &t.tombstones.shards[i]
 		s.mu.RLock()

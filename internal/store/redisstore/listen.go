@@ -110,14 +110,14 @@ func (l *listener) take(ctx context.Context, message any) error {
 // found reports that a subscription has begun.
 func (l *listener) found(ctx context.Context) {
 	if !l.since.IsZero() {
-		l.log.InfoContext(ctx, "redis tells of endings again", "after", time.Since(l.since))
+		l.Log.InfoContext(ctx, "redis tells of endings again", "after", time.Since(l.since))
 	}
 	l.on, l.since = true, time.Time{}
-	if l.listening != nil {
-		l.listening(true)
+	if l.Listening != nil {
+		l.Listening(true)
 	}
-	if l.gap != nil {
-		l.gap(l.last)
+	if l.Gap != nil {
+		l.Gap(l.last)
 	}
 }
 
@@ -125,11 +125,11 @@ func (l *listener) found(ctx context.Context) {
 func (l *listener) lost(ctx context.Context, err error) {
 	if l.since.IsZero() {
 		l.since = time.Now()
-		l.log.WarnContext(ctx, "redis does not tell of endings; logouts on other instances are effective here within the bound",
-			"bound", l.bound, "err", err)
+		l.Log.WarnContext(ctx, "redis does not tell of endings; logouts on other instances are effective here within the bound",
+			"bound", l.Bound, "err", err)
 	}
-	if l.on && l.listening != nil {
-		l.listening(false)
+	if l.on && l.Listening != nil {
+		l.Listening(false)
 	}
 	l.on = false
 }

@@ -69,23 +69,15 @@ type Redis interface {
 
 // Sessions shares them. Make one with [NewSessions].
 type Sessions struct {
-	next        session.Store
-	redis       Redis
-	rdb         redis.UniversalClient // nil in a simulation
-	codec       codec
-	bound       time.Duration
-	life        time.Duration // of a value, from its as-of
-	tombstone   time.Duration // the life of one, from when it is put up
-	feed        interface{ Fresh() bool }
-	skew        time.Duration
-	now         func() time.Time
-	unpublished func(context.Context, error)
-	foreign     func(context.Context)
-	listening   func(bool)
-	gap         func(time.Time)
-	doubt       atomic.Pointer[time.Time] // see Doubt
-	renames     session.Renames
-	log         *slog.Logger
+	Options
+	next      session.Store
+	redis     Redis
+	rdb       redis.UniversalClient // nil in a simulation
+	codec     codec
+	life      time.Duration             // of a value, from its as-of
+	tombstone time.Duration             // the life of one, from when it is put up
+	doubt     atomic.Pointer[time.Time] // see Doubt
+	renames   session.Renames
 }
 
 var _ session.Store = (*Sessions)(nil)
@@ -123,11 +115,8 @@ func NewSessionsOver(r Redis, next session.Store, o Options) (*Sessions, error) 
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	t := &Sessions{
-		next: next, redis: r, codec: newCodec(keyFor(o.Key, o.Number)),
-		bound: o.Bound, life: o.Bound, feed: o.Feed, skew: o.Skew, now: o.Now, unpublished: o.Unpublished, foreign: o.Foreign,
-		listening: o.Listening, gap: o.Gap, log: o.Log,
-	}
+	t := &Sessions{Options: o, next: next, redis: r, codec: newCodec(keyFor(o.Key, o.Number)), life: o.Bound}
+	t.Key = nil // the codec has it
 	// A tombstone stays longer than any alive value can, plus the time that a
 	// fill may take, plus the difference of two clocks.
 	t.tombstone = 2*session.Life(o.Bound) + 30*time.Second + 2*o.Skew
@@ -147,9 +136,9 @@ func (t *Sessions) Get(ctx context.Context, id idworker.ID, shown session.Hash) 
 		s, bad := t.codec.decode(key, id, value)
 		switch {
 		case bad != nil:
-			t.log.WarnContext(ctx, "redis holds a foreign value; not believed", "session_id", id)
-			if t.foreign != nil {
-				t.foreign(ctx)
+			t.Log.WarnContext(ctx, "redis holds a foreign value; not believed", "session_id", id)
+			if t.Foreign != nil {
+				t.Foreign(ctx)
 			}
 		case !s.Alive() || t.fresh(&s):
 			return s, nil
@@ -171,37 +160,37 @@ func (t *Sessions) Get(ctx context.Context, id idworker.ID, shown session.Hash) 
 // process's own clock, which runs on evenly when the clock on the wall is set: from
 // here on the value ages, whatever that one shows.
 func (t *Sessions) fresh(s *session.Session) bool {
-	now := t.now()
+	now := t.Now()
 	age := session.Age(now, s.AsOf)
 	s.AsOf, s.Source = now.Add(-max(age, 0)), session.FromRedis
-	if d := t.doubt.Load(); d != nil && session.Age(now, *d) < t.life+t.skew {
+	if d := t.doubt.Load(); d != nil && session.Age(now, *d) < t.life+t.Skew {
 		return false
 	}
-	if at, renamed := t.renames.Of(s.UserID); renamed && session.Age(now, at) < t.life+t.skew {
+	if at, renamed := t.renames.Of(s.UserID); renamed && session.Age(now, at) < t.life+t.Skew {
 		return false // as with a doubt
 	}
-	return age < t.life && age > -t.skew && (t.feed == nil || t.feed.Fresh())
+	return age < t.life && age > -t.Skew && (t.Feed == nil || t.Feed.Fresh())
 }
 
 // Doubt lets no value be believed that may be as of now or before: it was judged by a policy
 // that allowed more sessions a user. The clock of whoever wrote it may be ahead, so its as-of
 // proves nothing. But it is gone when its time to live is over.
 func (t *Sessions) Doubt() {
-	now := t.now()
+	now := t.Now()
 	t.doubt.Store(&now)
 }
 
 // ApplyPoll lets no value of a user be believed who was renamed, for as long as one with the
 // old name may be there: also one that a slow reader on another instance puts there later.
 func (t *Sessions) ApplyPoll(news session.News) {
-	if !t.renames.Add(news.Renames, t.now(), t.life+t.skew) {
+	if !t.renames.Add(news.Renames, t.Now(), t.life+t.Skew) {
 		t.Doubt()
 	}
 }
 
 // share puts an answer into Redis for as long as it may be believed.
 func (t *Sessions) share(ctx context.Context, key string, s *session.Session) {
-	ttl := t.life - session.Age(t.now(), s.AsOf)
+	ttl := t.life - session.Age(t.Now(), s.AsOf)
 	if !s.Alive() {
 		ttl = t.tombstone
 	}
@@ -238,8 +227,8 @@ func (t *Sessions) Publish(ctx context.Context, ended session.Session) error {
 	if err == nil {
 		return nil
 	}
-	if t.unpublished != nil {
-		t.unpublished(ctx, err)
+	if t.Unpublished != nil {
+		t.Unpublished(ctx, err)
 	}
 	return fmt.Errorf("redisstore: %w: %w", session.ErrUnpublished, err)
 }
