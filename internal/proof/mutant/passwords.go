@@ -10,7 +10,7 @@ func passwords() []Mutant {
 			Old: "AND r.password_version = u.password_version ", New: "", Package: store, Test: "^TestResetIsOverWith$",
 		}, {
 			Name: "passwords: a withdrawn link sets a password", File: store + "/resets.go",
-			Old: "if err == nil && len(found) == 0 {", New: "if err == nil && len(found) > 1 {", Package: store, Test: "^TestResetIsOverWith$",
+			Old: "if err != nil {\n\t\treturn err\n\t}\n\treturn tx.Exec(\"DELETE FROM password_resets", New: "if err != nil && !errors.Is(err, account.ErrReset) {\n\t\treturn err\n\t}\n\treturn tx.Exec(\"DELETE FROM password_resets", Package: store, Test: "^TestResetIsOverWith$",
 		}, {
 			Name: "passwords: a link opens a disabled account", File: store + "/resets.go",
 			Old: "case row.DisabledAt.Valid:", New: "case false:", Package: store, Test: "^TestResetDoesNotEnable$",
