@@ -25,8 +25,7 @@ type accountChange struct {
 	args   []any
 	reason session.Reason
 	events []audit.Event
-	// What is done first in that transaction, if anything; only with events. Nothing
-	// is changed if it fails.
+	// What is done first in that transaction, if anything. Nothing is changed if it fails.
 	first func(*gorm.DB) error
 	// An enabled admin is one no longer.
 	losesAdmin bool
@@ -76,10 +75,6 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 		}
 		if err != nil {
 			return err
-		}
-		if tries == 1 && row.Slots == 0 && len(c.events) == 0 && !c.losesAdmin {
-			ended = c.ends(row, asOf)
-			return c.write(db.gorm.WithContext(ctx), &db.d, row)
 		}
 		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			if err := db.holdSettings(tx, c.losesAdmin, tries > 1 && row.Slots == 0); err != nil {

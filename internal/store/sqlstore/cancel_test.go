@@ -26,7 +26,7 @@ func (w *world) changes(user idworker.ID, s session.Session) map[string]func(con
 		"Begin": func(ctx context.Context) error { _, err := w.login(ctx, w.opening(user)); return err },
 		"End":   func(ctx context.Context) error { _, err := w.sessions.End(ctx, logout(s)); return err },
 		"ChangePassword": func(ctx context.Context) error {
-			_, err := w.users.ChangePassword(ctx, user, 1, account.NewPHC("$second"))
+			_, err := w.newPassword(ctx, user, 1, "$second")
 			return err
 		},
 		"Disable": func(ctx context.Context) error { _, err := w.users.Disable(ctx, user, start); return err },

@@ -90,7 +90,7 @@ func TestRehashVsLogout(t *testing.T) {
 		if r := w.row(t, user); r.Token.Valid || r.Reason.String != string(session.LoggedOut) || r.PasswordHash != "$again" || r.Version != 1 {
 			t.Errorf("after both: %+v", r)
 		}
-		if _, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$second")); err != nil {
+		if _, err := w.newPassword(t.Context(), user, 1, "$second"); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.users.Rehash(t.Context(), user, 1, account.NewPHC("$late")); err != nil {

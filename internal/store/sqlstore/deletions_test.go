@@ -225,7 +225,7 @@ func TestDeleteRaces(t *testing.T) {
 					return err
 				},
 				func() error {
-					_, err := other.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$changed"))
+					_, err := other.newPassword(t.Context(), user, 1, "$changed")
 					return err
 				},
 				func() error { return other.users.Rehash(t.Context(), user, 1, account.NewPHC("$rehashed")) },

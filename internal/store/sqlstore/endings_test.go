@@ -123,13 +123,13 @@ func TestChangesOfAccountEndTheLogin(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		user := w.user(t, "ada")
 		s := w.begin(t, user)
-		ended, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$second"))
+		ended, err := w.newPassword(t.Context(), user, 1, "$second")
 		if err != nil || len(ended) != 1 || ended[0].ID != s.ID || ended[0].Hash != s.Hash || ended[0].Ended != session.PasswordChanged {
-			t.Fatalf("ChangePassword: %+v, %v", ended, err)
+			t.Fatalf("a new password: %+v, %v", ended, err)
 		}
 		before := w.row(t, user)
-		if _, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$third")); !errors.Is(err, account.ErrStale) {
-			t.Errorf("ChangePassword of an old version: %v, want ErrStale", err)
+		if _, err := w.newPassword(t.Context(), user, 1, "$third"); !errors.Is(err, account.ErrStale) {
+			t.Errorf("a new password of an old version: %v, want ErrStale", err)
 		}
 		if _, err := w.login(t.Context(), w.opening(user)); !errors.Is(err, account.ErrStale) {
 			t.Errorf("Begin with the old password: %v, want ErrStale", err)
@@ -210,10 +210,10 @@ func TestEnableLeavesALoginOfTheEnabledAlone(t *testing.T) {
 func TestChangesOfNobody(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		_, begin := w.login(t.Context(), w.opening(12345))
-		_, change := w.users.ChangePassword(t.Context(), 12345, 1, account.NewPHC("$"))
+		_, change := w.newPassword(t.Context(), 12345, 1, "$")
 		_, disable := w.users.Disable(t.Context(), 12345, start)
 		for name, err := range map[string]error{
-			"Begin": begin, "ChangePassword": change, "Disable": disable, "Enable": w.users.Enable(t.Context(), 12345),
+			"Begin": begin, "a new password": change, "Disable": disable, "Enable": w.users.Enable(t.Context(), 12345),
 		} {
 			if !errors.Is(err, account.ErrNotFound) {
 				t.Errorf("%s: %v, want ErrNotFound", name, err)

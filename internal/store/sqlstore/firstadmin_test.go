@@ -36,9 +36,10 @@ func firstAdmin(t *testing.T, users *sqlstore.Users, u account.User) error {
 // the database creates one user, with one event.
 func TestOneOfAHundredIsTheFirstAdmin(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		o := w.options
-		o.MaxConns = 8 // as TestLoginVsLogin
-		instances := []*sqlstore.Users{{DB: open(t, o)}, {DB: open(t, o)}}
+		instances := []*sqlstore.Users{{DB: open(t, w.options)}, {DB: open(t, w.options)}}
+		for _, on := range instances {
+			on.DB.SQL().SetMaxOpenConns(8) // as TestLoginVsLogin
+		}
 		const people = 100
 		errs := make([]error, people)
 		atOnce(people, func(i int) {

@@ -14,7 +14,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -25,7 +24,7 @@ func TestNothingHappensToAUserWhileALoginBegins(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		for name, meanwhile := range map[string]func(context.Context, idworker.ID) error{
 			"password": func(ctx context.Context, user idworker.ID) error {
-				_, err := w.users.ChangePassword(ctx, user, 1, account.NewPHC("$second"))
+				_, err := w.newPassword(ctx, user, 1, "$second")
 				return err
 			},
 			"disable": func(ctx context.Context, user idworker.ID) error {

@@ -14,7 +14,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -55,7 +54,7 @@ func TestEveryWayToEndIsNews(t *testing.T) {
 				return err
 			}},
 			{session.PasswordChanged, func(s session.Session) error {
-				_, err := w.users.ChangePassword(t.Context(), s.UserID, 1, account.NewPHC("$"))
+				_, err := w.newPassword(t.Context(), s.UserID, 1, "$")
 				return err
 			}},
 			{session.Disabled, func(s session.Session) error { _, err := w.users.Disable(t.Context(), s.UserID, start); return err }},
@@ -124,7 +123,7 @@ func TestSlowEndIsStampedAnewBeforeItIsAcknowledged(t *testing.T) {
 					return err
 				},
 				"ChangePassword": func(s session.Session) error {
-					_, err := w.users.ChangePassword(t.Context(), s.UserID, 1, account.NewPHC("$"))
+					_, err := w.newPassword(t.Context(), s.UserID, 1, "$")
 					return err
 				},
 				"Disable": func(s session.Session) error { _, err := w.users.Disable(t.Context(), s.UserID, start); return err },

@@ -3,6 +3,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -273,6 +274,11 @@ func TestOperatorsEndsAreStampedAnew(t *testing.T) {
 }
 
 // byShell is the record of an end by the operator of a shell.
+// newPassword gives a user another password, whose hash is that text.
+func (w *world) newPassword(ctx context.Context, user idworker.ID, version int64, hash string) ([]session.Session, error) {
+	return w.users.ResetPassword(ctx, user, version, account.NewPHC(hash), audit.Event{By: shell, ID: w.ids.next(0), Action: audit.PasswordReset})
+}
+
 func (w *world) byShell() *session.Record { return &session.Record{ID: w.ids.next(0), By: shell} }
 
 func TestRevokeNeedsNoToken(t *testing.T) {

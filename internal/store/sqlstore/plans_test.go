@@ -51,7 +51,7 @@ func goByIndexes(t *testing.T, w *world) {
 			_, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: user, Reason: session.Revoked}, 0)
 			return err
 		}},
-		{"ChangePassword", "PRIMARY", func() error { _, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$")); return err }},
+		{"ChangePassword", "PRIMARY", func() error { _, err := w.newPassword(t.Context(), user, 1, "$"); return err }},
 		{"Disable", "PRIMARY", func() error { _, err := w.users.Disable(t.Context(), next[0], start); return err }},
 		{"Enable", "PRIMARY", func() error { return w.users.Enable(t.Context(), next[0]) }},
 		{"Rehash", "PRIMARY", func() error { return w.users.Rehash(t.Context(), user, 1, account.NewPHC("$")) }},

@@ -32,9 +32,8 @@ func TestCheckIsOneStatementThatEachConnectionPreparesOnce(t *testing.T) {
 				}
 			}
 		}
-		o := w.options
-		o.MaxConns = 1
-		db := open(t, o)
+		db := open(t, w.options)
+		db.SQL().SetMaxOpenConns(1)
 		w.sessions = &sqlstore.Sessions{DB: db}
 		check(1) // it finds out whether there may be further slots
 		prepared, executed := commands(t, db)

@@ -11,7 +11,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -32,7 +31,7 @@ func TestActThatEndsNothingStampsTheLastEndAnew(t *testing.T) {
 				return err
 			},
 			"another password": func(user idworker.ID) error {
-				_, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$"))
+				_, err := w.newPassword(t.Context(), user, 1, "$")
 				return err
 			},
 			"a disabled account": func(user idworker.ID) error {
@@ -74,7 +73,7 @@ func TestSlowActThatEndsNothingIsStampedAnew(t *testing.T) {
 				return err
 			},
 			"another password": func(user idworker.ID) error {
-				_, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$"))
+				_, err := w.newPassword(t.Context(), user, 1, "$")
 				return err
 			},
 		} {

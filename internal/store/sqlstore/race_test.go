@@ -25,9 +25,8 @@ func TestLoginVsLogin(t *testing.T) {
 		stop := w.watch(t)
 		instances := make([]*world, 4)
 		for i := range instances {
-			o := w.options
-			o.MaxConns = 8 // each; MariaDB on two cores breaks down when a hundred connections wait for one row
-			db := open(t, o)
+			db := open(t, w.options)
+			db.SQL().SetMaxOpenConns(8) // each; MariaDB on two cores breaks down when a hundred connections wait for one row
 			instances[i] = &world{DB: db, sessions: &sqlstore.Sessions{DB: db}, ids: &minter{skew: time.Duration(i) * time.Second}}
 		}
 		begun := make([]session.Begun, 100)
@@ -133,7 +132,7 @@ func TestPasswordChangeVsLogin(t *testing.T) {
 					return
 				}
 				var err error
-				if ended, err = w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$second")); err != nil {
+				if ended, err = w.newPassword(t.Context(), user, 1, "$second"); err != nil {
 					t.Errorf("change of password: %v", err)
 				}
 			})
@@ -158,7 +157,7 @@ func TestPasswordChangesOnceForEachVersion(t *testing.T) {
 		user := w.user(t, "ada")
 		var won atomic.Int32
 		atOnce(9, func(i int) {
-			_, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$second"))
+			_, err := w.newPassword(t.Context(), user, 1, "$second")
 			switch {
 			case err == nil:
 				won.Add(1)

@@ -90,7 +90,7 @@ func TestResetIsOverWith(t *testing.T) {
 		for name, end := range map[string]func(user idworker.ID, r account.Reset) error{
 			"time": nil,
 			"a change of password": func(user idworker.ID, _ account.Reset) error {
-				_, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$changed"))
+				_, err := w.newPassword(t.Context(), user, 1, "$changed")
 				return err
 			},
 			"a second factor": func(user idworker.ID, _ account.Reset) error {
@@ -189,7 +189,7 @@ func TestResetVsOthers(t *testing.T) {
 					other = w.users.StartReset(t.Context(), account.Reset{UserID: user, Hash: account.NewResetToken().Hash(), ExpiresAt: start.Add(time.Hour)},
 						w.eventOf(audit.ResetStarted, user))
 				case 2:
-					_, other = w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$changed"))
+					_, other = w.newPassword(t.Context(), user, 1, "$changed")
 				}
 			})
 			row := w.row(t, user)

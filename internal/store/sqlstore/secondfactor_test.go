@@ -143,7 +143,7 @@ func TestNothingCheckedBeforeAFactorChangesIsGoodAfter(t *testing.T) {
 			t.Errorf("a login with the password alone: %v, want ErrStale", err)
 		}
 		yes(t, "removed")(w.factors().Remove(t.Context(), user, 2, w.aboutFactor(user, audit.SecondFactorRemoved)))
-		if _, err := w.users.ChangePassword(t.Context(), user, 2, account.NewPHC("$short")); !errors.Is(err, account.ErrStale) {
+		if _, err := w.newPassword(t.Context(), user, 2, "$short"); !errors.Is(err, account.ErrStale) {
 			t.Errorf("a change of before the removal: %v, want ErrStale", err)
 		}
 	})
@@ -191,7 +191,7 @@ func TestNewPasswordEndsAnEnrolment(t *testing.T) {
 		for name, change := range map[string]func(idworker.ID) error{
 			"ada": func(user idworker.ID) error { _, err := w.useAt(t, w.reset(t, user), 1, "$new", start); return err },
 			"bob": func(user idworker.ID) error {
-				_, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$new"))
+				_, err := w.newPassword(t.Context(), user, 1, "$new")
 				return err
 			},
 		} {

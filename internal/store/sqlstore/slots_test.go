@@ -88,7 +88,7 @@ func TestOneSessionAUserAsksNothingOfOtherSlots(t *testing.T) {
 					return err
 				}},
 				{"again", func() error { w.on(t, user, "phone", "Ada’s"); return nil }},
-				{"password", func() error { _, err := users.ChangePassword(ctx, user, 1, account.NewPHC("$second")); return err }},
+				{"password", func() error { _, err := w.newPassword(ctx, user, 1, "$second"); return err }},
 				{"end", func() error {
 					_, err := w.sessions.EndUser(ctx, session.Ending{UserID: user, Reason: session.Revoked}, 0)
 					return expect(err, session.ErrNotFound)
@@ -261,7 +261,7 @@ func TestWhatEndsAUserEndsEverySlot(t *testing.T) {
 			return w.sessions.EndUser(ctx, session.Ending{UserID: user, Reason: session.Revoked, Record: w.byShell()}, 0)
 		}},
 		"another password": {session.PasswordChanged, func(ctx context.Context, w *world, user idworker.ID) ([]session.Session, error) {
-			return w.users.ChangePassword(ctx, user, 1, account.NewPHC("$second"))
+			return w.newPassword(ctx, user, 1, "$second")
 		}},
 		"a change of role": {session.Revoked, func(ctx context.Context, w *world, user idworker.ID) ([]session.Session, error) {
 			_, _, ended, err := w.users.Change(ctx, user, w.become(account.RoleService))

@@ -33,8 +33,6 @@ type Options struct {
 	// Source is a file path for SQLite, a DSN of go-sql-driver for MySQL.
 	// [MySQLSource] makes one from a URL.
 	Source string
-	// MaxConns limits the connections. 0 means 8 for SQLite, 32 for MySQL.
-	MaxConns int
 	// Patient lets a statement take as long as it takes: a migration may rebuild
 	// a large table. Requests want the opposite.
 	Patient bool
@@ -69,25 +67,19 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	var (
 		dialector gorm.Dialector
 		d         dialect
-		conns     = o.MaxConns
+		conns     int
 		from      *connector
 	)
 	switch o.Dialect {
 	case migrations.SQLite:
-		d, dialector = sqliteDialect, sqlite.Open(sqliteSource(o.Source))
-		if conns == 0 {
-			conns = 8
-		}
+		d, dialector, conns = sqliteDialect, sqlite.Open(sqliteSource(o.Source)), 8
 	case migrations.MySQL:
 		pool, made, err := openMySQL(o.Source, o.Patient, o.Log)
 		if err != nil {
 			return nil, fmt.Errorf("sqlstore: open: %w", err)
 		}
 		from = made
-		d, dialector = mysqlDialect, gormmysql.New(gormmysql.Config{Conn: pool, SkipInitializeWithVersion: true})
-		if conns == 0 {
-			conns = 32
-		}
+		d, dialector, conns = mysqlDialect, gormmysql.New(gormmysql.Config{Conn: pool, SkipInitializeWithVersion: true}), 32
 	default:
 		return nil, fmt.Errorf("sqlstore: open: no dialect %q", o.Dialect)
 	}

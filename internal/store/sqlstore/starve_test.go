@@ -110,10 +110,6 @@ func (w *world) holdUp(t *testing.T, name string, root idworker.ID) {
 			_, err := w.sessions.EndUser(ctx, session.Ending{UserID: b.id, Reason: session.Revoked, Record: &session.Record{ID: w.ids.next(0), By: admin, Need: audit.NeedsAdmin}}, 0)
 			return err
 		}, false},
-		{"own new password", func(ctx context.Context) error {
-			_, err := w.users.ChangePassword(ctx, b.id, b.version.Load(), account.NewPHC("$next"))
-			return err
-		}, false},
 		{"new password", func(ctx context.Context) error {
 			_, err := w.users.ResetPassword(ctx, b.id, b.version.Load(), account.NewPHC("$next"), event(audit.PasswordReset))
 			return err

@@ -72,7 +72,7 @@ func step(ctx context.Context, w *world, what int, user idworker.ID, last sessio
 		if u, err = w.users.ByID(ctx, user); err != nil {
 			return err
 		}
-		_, err = w.users.ChangePassword(ctx, user, u.PasswordVersion, account.NewPHC("$next"))
+		_, err = w.newPassword(ctx, user, u.PasswordVersion, "$next")
 	case 6:
 		if _, err = w.users.Disable(ctx, user, start); err == nil {
 			err = w.users.Enable(ctx, user)

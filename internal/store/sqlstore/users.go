@@ -140,26 +140,17 @@ func (u *Users) FirstHash(ctx context.Context, user account.User, e audit.Event)
 	return failed("first hash", err)
 }
 
-// ChangePassword sets the hash of a new password and ends the user's logins, in
+// ResetPassword sets the hash of a new password, ends the user's logins and writes the event, in
 // one transaction, if the password is still of that version; otherwise it
 // returns [account.ErrStale] and changes nothing.
-func (u *Users) ChangePassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC) ([]session.Session, error) {
-	return u.setPassword(ctx, id, version, hash)
-}
-
-// ResetPassword is ChangePassword with an event in the same transaction.
 func (u *Users) ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) ([]session.Session, error) {
-	return u.setPassword(ctx, id, version, hash, e)
-}
-
-func (u *Users) setPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, events ...audit.Event) ([]session.Session, error) {
 	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
 		if row.PasswordVersion != version {
 			return accountChange{}, account.ErrStale
 		}
 		return accountChange{
 			set: "password_hash = ?, password_version = password_version + 1, " + noPending, args: []any{hash.Reveal()},
-			reason: session.PasswordChanged, events: events,
+			reason: session.PasswordChanged, events: []audit.Event{e},
 		}, nil
 	})
 	return ended, failed("change password", err)
