@@ -17,13 +17,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	mrand "math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/internal/durable"
-	"github.com/flakepass/flakepass/idworker/internal/numbers"
+	"github.com/flakepass/flakepass/idworker/internal/lend"
 )
 
 var _ idworker.Lender = (*Lender)(nil)
@@ -72,7 +71,7 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 		if !errors.Is(err, idworker.ErrNoNumber) {
 			break
 		}
-		if err := pause(ctx); err != nil {
+		if err := lend.Pause(ctx, 10*time.Millisecond); err != nil {
 			return idworker.Grant{}, fmt.Errorf("fileworker: acquire: %w", err)
 		}
 		number, h, err = l.pick(ctx)
@@ -80,7 +79,7 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 	if err != nil {
 		return idworker.Grant{}, fmt.Errorf("fileworker: acquire: %w", err)
 	}
-	from := max(l.now(), h.fence)
+	from := max(lend.Now(l.Now), h.fence)
 	until := from + window.Milliseconds()
 	err = h.write(until)
 	if err == nil {
@@ -100,27 +99,16 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 	return idworker.Grant{Number: number, Token: token, From: time.UnixMilli(from), Until: time.UnixMilli(until)}, nil
 }
 
-func pause(ctx context.Context) error {
-	t := time.NewTimer(mrand.N(10 * time.Millisecond)) //nolint:gosec // jitter is no secret
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // pick returns a number with its lock held.
 func (l *Lender) pick(ctx context.Context) (number int, best *held, err error) {
-	many, err := numbers.Of(l.Numbers)
+	many, err := lend.Numbers(l.Numbers)
 	if err != nil {
 		return 0, nil, err
 	}
 	if err := durable.MkdirAll(l.Dir); err != nil {
 		return 0, nil, err
 	}
-	now := l.now()
+	now := lend.Now(l.Now)
 	var damaged error
 	for n := range many {
 		if err := ctx.Err(); err != nil {
@@ -181,7 +169,7 @@ func (l *Lender) Release(_ context.Context, g idworker.Grant, used time.Time) er
 		return fmt.Errorf("fileworker: release: %w", err)
 	}
 	delete(l.held, g.Token)
-	if fence := max(ceilMilli(used), g.From.UnixMilli()); fence < h.fence {
+	if fence := max(lend.CeilMilli(used), g.From.UnixMilli()); fence < h.fence {
 		err = h.write(fence)
 	}
 	// The lock goes last: its next owner reads what is written.
@@ -219,16 +207,4 @@ func (l *Lender) owner(g idworker.Grant) (*held, error) {
 		return nil, errors.Join(idworker.ErrLost, h.close())
 	}
 	return h, nil
-}
-
-func (l *Lender) now() int64 {
-	if l.Now != nil {
-		return l.Now().UnixMilli()
-	}
-	return time.Now().UnixMilli()
-}
-
-// ceilMilli rounds up: what is used may not be handed back.
-func ceilMilli(t time.Time) int64 {
-	return t.Add(time.Millisecond - 1).UnixMilli()
 }

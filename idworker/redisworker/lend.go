@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/idworker/internal/lend"
 )
 
 // onlyPrefix begins the token of a number that was not chosen from the pool.
@@ -56,9 +57,9 @@ func (l *Lender) acquire(ctx context.Context, window time.Duration) (idworker.Gr
 	}
 	ms := max(0, window.Milliseconds())
 	for {
-		now := l.now()
+		now := lend.Now(l.Now)
 		a, err := l.run(ctx, acquireScript, o,
-			token, kindOf(token), l.holder(), ms, now, o.stale.Milliseconds(), o.numbers, only)
+			token, kindOf(token), lend.Holder(l.Holder), ms, now, o.stale.Milliseconds(), o.numbers, only)
 		switch {
 		case err != nil:
 			return idworker.Grant{}, err
@@ -121,7 +122,7 @@ func (l *Lender) extend(ctx context.Context, g *idworker.Grant, until int64) err
 	}
 	from, known := g.From.UnixMilli(), g.Until.UnixMilli()
 	a, err := l.run(ctx, extendScript, o,
-		g.Token, kindOf(g.Token), l.holder(), g.Number, from, known, max(0, min(until, largest)))
+		g.Token, kindOf(g.Token), lend.Holder(l.Holder), g.Number, from, known, max(0, min(until, largest)))
 	switch {
 	case err != nil:
 		return err
@@ -150,8 +151,7 @@ func (l *Lender) release(ctx context.Context, g idworker.Grant, used time.Time) 
 	if !lendable(g) {
 		return idworker.ErrLost
 	}
-	// Rounded up: what is used may not be handed back.
-	ms := max(0, min(used.Add(time.Millisecond-1).UnixMilli(), largest))
+	ms := max(0, min(lend.CeilMilli(used), largest))
 	a, err := l.run(ctx, releaseScript, o, g.Token, g.Number, g.From.UnixMilli(), g.Until.UnixMilli(), ms)
 	switch {
 	case err != nil:

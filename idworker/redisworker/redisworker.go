@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/idworker/internal/numbers"
+	"github.com/flakepass/flakepass/idworker/internal/lend"
 )
 
 var _ idworker.Lender = (*Lender)(nil)
@@ -22,9 +22,6 @@ const (
 	defaultReach = 5 * time.Second
 
 	defaultSkew = time.Second
-
-	// maxHolder is as long as a name may be, in characters.
-	maxHolder = 255
 )
 
 // A Lender lends the numbers of one namespace. Set the fields before use; only
@@ -92,7 +89,7 @@ type limits struct {
 }
 
 func (l *Lender) limits() (limits, error) {
-	many, err := numbers.Of(l.Numbers)
+	many, err := lend.Numbers(l.Numbers)
 	if err != nil {
 		return limits{}, fmt.Errorf("%w: %w", ErrSettings, err)
 	}
@@ -133,16 +130,4 @@ func (l *Lender) key() string {
 		namespace = defaultNamespace
 	}
 	return "idworker:{" + namespace + "}"
-}
-
-func (l *Lender) now() int64 {
-	if l.Now != nil {
-		return l.Now().UnixMilli()
-	}
-	return time.Now().UnixMilli()
-}
-
-func (l *Lender) holder() string {
-	r := []rune(l.Holder)
-	return string(r[:min(len(r), maxHolder)])
 }

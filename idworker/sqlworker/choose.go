@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/idworker/internal/numbers"
+	"github.com/flakepass/flakepass/idworker/internal/lend"
 )
 
 // A seat is a number as it was when it was looked at.
@@ -30,7 +30,7 @@ const (
 
 // choose picks the seat to try in this round of a race.
 func (l *Lender) choose(ctx context.Context, w words, now int64, round int) (seat, error) {
-	many, err := numbers.Of(l.Numbers)
+	many, err := lend.Numbers(l.Numbers)
 	switch {
 	case err != nil:
 		return seat{}, err

@@ -25,20 +25,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/idworker/internal/lend"
 )
 
 var _ idworker.Lender = (*Lender)(nil)
 
-const (
-	defaultStale = 30 * time.Second
-
-	// maxHolder is the width of the column, in characters.
-	maxHolder = 255
-)
+const defaultStale = 30 * time.Second
 
 // A Lender lends the numbers of a table. Set the fields before use.
 type Lender struct {
@@ -80,10 +75,10 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 	// In each round of a race one wins. The others look again; the more
 	// it has lost, the wider it spreads its choice and its next attempt.
 	for round := range 100 {
-		if err := pause(ctx, round); err != nil {
+		if err := lend.Backoff(ctx, round); err != nil {
 			return idworker.Grant{}, fmt.Errorf("sqlworker: acquire: %w", err)
 		}
-		now := l.now()
+		now := lend.Now(l.Now)
 		seat, err := l.choose(ctx, words, now, round)
 		if err != nil {
 			return idworker.Grant{}, fmt.Errorf("sqlworker: acquire: %w", err)
@@ -111,12 +106,12 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 func (l *Lender) sit(ctx context.Context, w words, s seat, token string, until int64) (bool, error) {
 	if s.state == unused {
 		return changed(l.DB.ExecContext(ctx, w.insert+` INTO worker_nodes (number, owner_token, holder, fence_ms, seen_at)
-			VALUES (?, ?, ?, ?, `+w.now+`)`, s.number, token, l.holder(), until))
+			VALUES (?, ?, ?, ?, `+w.now+`)`, s.number, token, lend.Holder(l.Holder), until))
 	}
 	return changed(l.DB.ExecContext(ctx, `UPDATE worker_nodes
 		SET owner_token = ?, holder = ?, fence_ms = ?, seen_at = `+w.now+`
 		WHERE number = ? AND owner_token = ? AND fence_ms = ?`,
-		token, l.holder(), until, s.number, s.owner, s.fence))
+		token, lend.Holder(l.Holder), until, s.number, s.owner, s.fence))
 }
 
 // Extend implements [idworker.Lender].
@@ -151,8 +146,7 @@ func (l *Lender) Release(ctx context.Context, g idworker.Grant, used time.Time) 
 	if err != nil {
 		return fmt.Errorf("sqlworker: release: %w", err)
 	}
-	// Rounded up: what is used may not be handed back.
-	fence := max(used.Add(time.Millisecond-1).UnixMilli(), g.From.UnixMilli())
+	fence := max(lend.CeilMilli(used), g.From.UnixMilli())
 	done, err := changed(l.DB.ExecContext(ctx, `UPDATE worker_nodes
 		SET owner_token = '', fence_ms = CASE WHEN fence_ms > ? THEN ? ELSE fence_ms END, seen_at = `+words.now+`
 		WHERE number = ? AND owner_token = ?`, fence, fence, g.Number, g.Token))
@@ -165,21 +159,6 @@ func (l *Lender) Release(ctx context.Context, g idworker.Grant, used time.Time) 
 	return nil
 }
 
-// pause sleeps for a random time of up to 2^round milliseconds, and 64 at most.
-func pause(ctx context.Context, round int) error {
-	if round == 0 {
-		return nil
-	}
-	t := time.NewTimer(rand.N(time.Millisecond << min(round, 6))) //nolint:gosec // jitter is no secret
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // changed reports whether a statement changed a row. Every statement here that
 // finds its row also changes it, so it does not matter whether the driver
 // counts rows found or rows changed.
@@ -189,18 +168,6 @@ func changed(r sql.Result, err error) (bool, error) {
 	}
 	n, err := r.RowsAffected()
 	return n > 0, err
-}
-
-func (l *Lender) now() int64 {
-	if l.Now != nil {
-		return l.Now().UnixMilli()
-	}
-	return time.Now().UnixMilli()
-}
-
-func (l *Lender) holder() string {
-	r := []rune(l.Holder)
-	return string(r[:min(len(r), maxHolder)])
 }
 
 // A Dialect is the kind of SQL that a database speaks. The zero Dialect is

@@ -11,7 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/internal/durable"
-	"github.com/flakepass/flakepass/idworker/internal/numbers"
+	"github.com/flakepass/flakepass/idworker/internal/lend"
 )
 
 var _ idworker.Lender = (*Keyed)(nil)
@@ -96,7 +96,7 @@ func (k *Keyed) Acquire(ctx context.Context, window time.Duration) (idworker.Gra
 }
 
 func (k *Keyed) acquire(ctx context.Context, window time.Duration) (idworker.Grant, error) {
-	if _, err := numbers.Of(k.Numbers); err != nil {
+	if _, err := lend.Numbers(k.Numbers); err != nil {
 		return idworker.Grant{}, err
 	}
 	if err := k.open(); err != nil {
@@ -124,7 +124,7 @@ func (k *Keyed) acquire(ctx context.Context, window time.Duration) (idworker.Gra
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	// What is left may have been given up meanwhile.
-	if err != nil && max(milli(k.Now), k.kept.used)+window.Milliseconds() > k.kept.until {
+	if err != nil && max(lend.Now(k.Now), k.kept.used)+window.Milliseconds() > k.kept.until {
 		return idworker.Grant{}, reserveUsed(err)
 	}
 	return k.lend(window)
@@ -135,14 +135,14 @@ func (k *Keyed) acquire(ctx context.Context, window time.Duration) (idworker.Gra
 func (k *Keyed) left(window time.Duration) (enough, near bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	from := max(milli(k.Now), k.kept.used)
-	return from+window.Milliseconds() <= k.kept.until, from <= milli(k.Now)+maxAhead.Milliseconds()
+	from := max(lend.Now(k.Now), k.kept.used)
+	return from+window.Milliseconds() <= k.kept.until, from <= lend.Now(k.Now)+maxAhead.Milliseconds()
 }
 
 // lend gives the next piece of the reserve to a new owner. The caller holds
 // k.mu.
 func (k *Keyed) lend(window time.Duration) (idworker.Grant, error) {
-	from := max(milli(k.Now), k.kept.used)
+	from := max(lend.Now(k.Now), k.kept.used)
 	to := k.kept
 	to.used = from + window.Milliseconds()
 	if to.used > to.until {

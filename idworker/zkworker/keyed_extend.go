@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/idworker/internal/lend"
 )
 
 // Extend implements [idworker.Lender]. It lends from the reserve, without a
@@ -51,7 +52,7 @@ func (k *Keyed) extend(ctx context.Context, g idworker.Grant, fence int64) error
 		return err
 	}
 	k.mu.Lock()
-	more := time.Duration(fence-max(milli(k.Now), k.kept.used)) * time.Millisecond
+	more := time.Duration(fence-max(lend.Now(k.Now), k.kept.used)) * time.Millisecond
 	k.mu.Unlock()
 	if err := k.renew(ctx, more); err != nil {
 		if errors.Is(err, idworker.ErrLost) {
@@ -75,7 +76,7 @@ func (k *Keyed) reaches(g idworker.Grant, fence int64) (bool, error) {
 	case fence > k.kept.until:
 		return false, nil
 	}
-	now, pause := milli(k.Now), k.offline()/64
+	now, pause := lend.Now(k.Now), k.offline()/64
 	session := k.Client.session()
 	// In another session ZooKeeper may have forgotten whose the number is.
 	other := session != 0 && session != k.session
@@ -98,7 +99,7 @@ func (k *Keyed) Release(_ context.Context, g idworker.Grant, used time.Time) err
 	if g.Token == "" || k.owner != g.Token {
 		return fmt.Errorf("zkworker: release: %w", idworker.ErrLost)
 	}
-	if back := max(ceilMilli(used), g.From.UnixMilli()); back < k.kept.used {
+	if back := max(lend.CeilMilli(used), g.From.UnixMilli()); back < k.kept.used {
 		to := k.kept
 		to.used = back
 		if err := k.write(to); err != nil {

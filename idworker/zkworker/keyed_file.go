@@ -1,9 +1,15 @@
 package zkworker
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
 
 	"github.com/flakepass/flakepass/idworker/internal/durable"
 )
@@ -89,4 +95,76 @@ func (k *Keyed) write(r reserve) error {
 	}
 	k.kept = r
 	return nil
+}
+
+// A reserve is what the local file holds: ID time under a number that ZooKeeper
+// has set aside for the process that knows the token. It is one line of text, for people
+// who look into the file:
+//
+//	reserve 0007 name 5df6e0e2761359d3 token JBSWY3DPEHPK3PXPJBSWY3DPEH next -------------------------- used 0001763718183123 until 0001763721783123 5f3a9c01
+//
+// Instants are in Unix milliseconds; the last word is the CRC-32C of what is
+// before it.
+type reserve struct {
+	number int
+	name   string // of the path and key that it is for
+	token  string // under which ZooKeeper has it; empty before the first answer
+	next   string // under which it is asked for now; perhaps it has it already
+	used   int64  // everything before is lent
+	until  int64  // everything from here on is not ours
+}
+
+const (
+	recordLen = 154
+	noToken   = "--------------------------"
+	maxNumber = 9999
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func (r reserve) encode() []byte {
+	line := fmt.Appendf(nil, "reserve %04d name %s token %s next %s used %016d until %016d ",
+		r.number, r.name, dashes(r.token), dashes(r.next), r.used, r.until)
+	return fmt.Appendf(line, "%08x\n", crc32.Checksum(line, castagnoli))
+}
+
+var recordForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^reserve ([0-9]{4}) name ([0-9a-f]{16}) token ([A-Z2-7]{26}|-{26}) next ([A-Z2-7]{26}|-{26}) used ([0-9]{16}) until ([0-9]{16}) [0-9a-f]{8}\n$`)
+})
+
+// parseReserve reports false for anything that encode would not have written.
+func parseReserve(b []byte) (reserve, bool) {
+	m := recordForm().FindSubmatch(b)
+	if m == nil {
+		return reserve{}, false
+	}
+	var r reserve
+	r.number, _ = strconv.Atoi(string(m[1])) // the pattern lets digits through
+	r.name, r.token, r.next = string(m[2]), undash(m[3]), undash(m[4])
+	r.used, _ = strconv.ParseInt(string(m[5]), 10, 64)
+	r.until, _ = strconv.ParseInt(string(m[6]), 10, 64)
+	if r.used > r.until || !bytes.Equal(r.encode(), b) {
+		return reserve{}, false
+	}
+	return r, true
+}
+
+func dashes(token string) string {
+	if token == "" {
+		return noToken
+	}
+	return token
+}
+
+func undash(b []byte) string {
+	if string(b) == noToken {
+		return ""
+	}
+	return string(b)
+}
+
+// nameOf distinguishes reserves of other paths and keys from ours.
+func nameOf(root, key string) string {
+	sum := sha256.Sum256([]byte(root + "\x00" + key))
+	return fmt.Sprintf("%x", sum[:8])
 }

@@ -11,15 +11,13 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/idworker/internal/numbers"
+	"github.com/flakepass/flakepass/idworker/internal/lend"
 )
 
 var _ idworker.Lender = (*Lender)(nil)
 
-const (
-	// rounds of a race are enough: in each, one wins.
-	rounds = 100
-)
+// rounds of a race are enough: in each, one wins.
+const rounds = 100
 
 // A Lender lends numbers to processes whose session lives. Set the fields
 // before use; a Lender must not be copied afterwards.
@@ -52,16 +50,16 @@ func (l *Lender) tree() tree { return tree{client: l.Client, root: l.Root} }
 // first; one that was never used; and one of the first kind whose fence is still
 // ahead of the clock, nearest first.
 func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Grant, error) {
-	many, err := numbers.Of(l.Numbers)
+	many, err := lend.Numbers(l.Numbers)
 	if err != nil {
 		return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
 	}
 	l.settle(ctx)
 	for round := range rounds {
-		if err := pause(ctx, round); err != nil {
+		if err := lend.Backoff(ctx, round); err != nil {
 			return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
 		}
-		now := milli(l.Now)
+		now := lend.Now(l.Now)
 		floor, err := l.Client.remembered()
 		if err != nil {
 			return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
@@ -102,7 +100,7 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 func (t tree) take(ctx context.Context, s sight, to node, claim bool) (bool, error) {
 	err := t.put(ctx, s, to, claim)
 	for round := 1; errors.Is(err, errRaced); round++ {
-		if err := pause(ctx, round); err != nil {
+		if err := lend.Backoff(ctx, round); err != nil {
 			return false, err
 		}
 		var now sight
@@ -142,7 +140,7 @@ func (l *Lender) Extend(ctx context.Context, g idworker.Grant, until time.Time) 
 func (l *Lender) Release(ctx context.Context, g idworker.Grant, used time.Time) error {
 	_, err := l.change(ctx, g, func(s sight) (node, bool, bool) {
 		to := s.node
-		to.Token, to.Fence = "", min(to.Fence, max(ceilMilli(used), g.From.UnixMilli()))
+		to.Token, to.Fence = "", min(to.Fence, max(lend.CeilMilli(used), g.From.UnixMilli()))
 		return to, false, false
 	})
 	if err != nil {
@@ -159,7 +157,7 @@ func (l *Lender) Release(ctx context.Context, g idworker.Grant, used time.Time) 
 func (l *Lender) change(ctx context.Context, g idworker.Grant, edit func(sight) (to node, claim, done bool)) (sight, error) {
 	var tried []byte // what was written last, and perhaps is there
 	for round := range rounds {
-		if err := pause(ctx, round); err != nil {
+		if err := lend.Backoff(ctx, round); err != nil {
 			return sight{}, err
 		}
 		s, err := l.tree().fresh(ctx, g.Number)

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
+
+	"github.com/flakepass/flakepass/idworker/internal/lend"
 )
 
 // ErrDamaged says that the data of a number's node are not what this package
@@ -15,9 +16,8 @@ import (
 var ErrDamaged = errors.New("zkworker: node is damaged")
 
 const (
-	maxFence  = 9999999999999999
-	maxHolder = 255 // characters
-	maxNode   = 8 << 10
+	maxFence = 9999999999999999
+	maxNode  = 8 << 10
 )
 
 // A node is what is kept of a number, as JSON for people who look:
@@ -52,16 +52,5 @@ func parseNode(b []byte) (node, error) {
 
 // shown is a holder as it is kept.
 func shown(holder string) string {
-	r := []rune(strings.ToValidUTF8(holder, "?"))
-	return string(r[:min(len(r), maxHolder)])
-}
-
-// ceilMilli rounds up: what is used may not be handed back.
-func ceilMilli(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMilli() }
-
-func milli(now func() time.Time) int64 {
-	if now == nil {
-		return time.Now().UnixMilli()
-	}
-	return now().UnixMilli()
+	return lend.Holder(strings.ToValidUTF8(holder, "?"))
 }

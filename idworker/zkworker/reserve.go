@@ -11,7 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/idworker/internal/numbers"
+	"github.com/flakepass/flakepass/idworker/internal/lend"
 )
 
 // The reserve changes in this order: the file says which token is asked for,
@@ -59,7 +59,7 @@ func (k *Keyed) renewAside() {
 // ZooKeeper has not forgotten that it was. The caller has the turn.
 func (k *Keyed) renew(ctx context.Context, more time.Duration) error {
 	for round := range rounds {
-		if err := pause(ctx, round); err != nil {
+		if err := lend.Backoff(ctx, round); err != nil {
 			return err
 		}
 		k.mu.Lock()
@@ -109,7 +109,7 @@ func (k *Keyed) renew(ctx context.Context, more time.Duration) error {
 // fence is lower than the end of a reserve, and nobody else's before that. A
 // reserve that has passed may have had another owner.
 func (k *Keyed) forgotten(r reserve, s sight) bool {
-	lasts := r.until > milli(k.Now)+slack.Milliseconds()
+	lasts := r.until > lend.Now(k.Now)+slack.Milliseconds()
 	ours := s.Key == shown(k.Key)
 	switch {
 	case r.token == "":
@@ -132,10 +132,10 @@ func (k *Keyed) confirmed(token string, until int64) error {
 // replace gets another number, the one that the key had last if it is free.
 func (k *Keyed) replace(ctx context.Context, window time.Duration) error {
 	for round := range rounds {
-		if err := pause(ctx, round); err != nil {
+		if err := lend.Backoff(ctx, round); err != nil {
 			return err
 		}
-		now := milli(k.Now)
+		now := lend.Now(k.Now)
 		floor, err := k.Client.remembered()
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func (k *Keyed) replace(ctx context.Context, window time.Duration) error {
 
 // target is where the reserve is to end: more is what is needed at once.
 func (k *Keyed) target(used int64, more time.Duration) int64 {
-	now := milli(k.Now)
+	now := lend.Now(k.Now)
 	return max(now+k.offline().Milliseconds(), max(now, used)+(more+min(slack, k.offline())).Milliseconds())
 }
 
@@ -204,7 +204,7 @@ func (k *Keyed) giveUp(why error) error {
 // choose prefers the number that the key had last, if it is free and its fence
 // has passed.
 func (k *Keyed) choose(ctx context.Context, now int64, round int) (sight, error) {
-	total, err := numbers.Of(k.Numbers)
+	total, err := lend.Numbers(k.Numbers)
 	if err != nil {
 		return sight{}, err
 	}

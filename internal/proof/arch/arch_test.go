@@ -33,12 +33,12 @@ var arrows = []arrow{
 	{"cmd/example-sms", "api/client api/flakepass api/wire", "it shows what a service of others needs"},
 
 	{"idworker", "", "other services import it, so it brings nothing but the standard library"},
-	{"idworker/redisworker", "idworker idworker/internal/numbers", "a lender of numbers knows numbers only"},
-	{"idworker/fileworker", "idworker idworker/internal/durable idworker/internal/numbers", "a lender of numbers knows numbers only"},
-	{"idworker/sqlworker", "idworker idworker/internal/numbers", "a lender of numbers knows numbers only"},
-	{"idworker/zkworker", "idworker idworker/internal/durable idworker/internal/numbers", "a lender of numbers knows numbers only"},
+	{"idworker/redisworker", "idworker idworker/internal/lend", "a lender of numbers knows numbers only"},
+	{"idworker/fileworker", "idworker idworker/internal/durable idworker/internal/lend", "a lender of numbers knows numbers only"},
+	{"idworker/sqlworker", "idworker idworker/internal/lend", "a lender of numbers knows numbers only"},
+	{"idworker/zkworker", "idworker idworker/internal/durable idworker/internal/lend", "a lender of numbers knows numbers only"},
 	{"idworker/internal/durable", "", "it keeps bytes"},
-	{"idworker/internal/numbers", "", "it is a number"},
+	{"idworker/internal/lend", "", "it is below the lenders"},
 
 	{"internal/domain/invalid", "", "what is wrong with an input is a value"},
 	{"internal/domain/limit", "api/wire", "how much strangers may try is a value"},

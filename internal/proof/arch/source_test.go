@@ -248,7 +248,7 @@ func TestNoInputIsAFormat(t *testing.T) {
 // where a secret is made.
 func TestSecretsAreNotPseudorandom(t *testing.T) {
 	spread := []string{
-		"api/client/call.go", "internal/server/run/worker.go", "idworker/fileworker/fileworker.go", "idworker/options.go", "idworker/sqlworker/choose.go",
+		"api/client/call.go", "internal/server/run/worker.go", "idworker/fileworker/fileworker.go", "idworker/internal/lend/lend.go", "idworker/options.go", "idworker/sqlworker/choose.go",
 		"idworker/sqlworker/sqlworker.go", "idworker/zkworker/choose.go", "idworker/zkworker/tree.go", "internal/store/sqlstore/retry.go",
 		"internal/store/sqlstore/sample.go", "internal/edge/httpapi/middleware.go", "api/flakepass/remote.go", "api/flakepass/remote_call.go", "api/flakepass/remote_stream.go",
 		"internal/server/importhook/places.go",

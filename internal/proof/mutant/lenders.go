@@ -10,14 +10,14 @@ func lenders() []Mutant {
 	}
 	const promise, disk = "^TestLenderKeepsThePromise$", "^TestNoDiskLowersTheFence$"
 	return []Mutant{
-		file("a range begins at now", "fileworker/fileworker.go", "from := max(l.now(), h.fence)", "from := l.now()", "^TestNumberWhoseFenceIsAhead"),
+		file("a range begins at now", "fileworker/fileworker.go", "from := max(lend.Now(l.Now), h.fence)", "from := lend.Now(l.Now)", "^TestNumberWhoseFenceIsAhead"),
 		file("the fence is written behind", "fileworker/fileworker.go", "err = h.write(until)", "err = h.write(from)", promise),
 		file("the token names the host", "fileworker/fileworker.go", "token := rand.Text()", "token := rand.Text()[:0] + l.Dir", promise),
 		file("a file that was replaced is extended", "fileworker/fileworker.go", "if !same {", "if !same && false {", "^TestDeletedFile"),
 		file("no process locks", "internal/durable/lock_flock.go", "case errors.Is(err, syscall.EWOULDBLOCK):\n\t\t\treturn ErrBusy", "case errors.Is(err, syscall.EWOULDBLOCK):\n\t\t\treturn nil", promise),
 		file("a number is not held where it was before", "fileworker/file.go", "if err == nil && twice {", "if err == nil && twice && false {", "^TestNumberIsHeldInTheDirectoryBefore$"),
 		file("a fence is not written where it was before", "fileworker/file.go", "if h.before != nil {", "if false {", "^TestNumberIsHeldInTheDirectoryBefore$"),
-		file("everything is handed back", "fileworker/fileworker.go", "fence := max(ceilMilli(used), g.From.UnixMilli())", "fence := g.From.UnixMilli()", promise),
+		file("everything is handed back", "fileworker/fileworker.go", "fence := max(lend.CeilMilli(used), g.From.UnixMilli())", "fence := g.From.UnixMilli()", promise),
 		file("one copy only", "internal/durable/file.go", "for _, f.torn = range []int{first, 1 - first} {", "for _, f.torn = range []int{first, first} {", "^TestNoDamageLowersTheFence$|"+disk),
 		file("nothing waits for the disk", "internal/durable/file.go", "return err\n\t\t}\n\t\tif err := f.file.Datasync(); err != nil {", "return err\n\t\t}\n\t\tif err := error(nil); err != nil {", disk),
 		file("both copies are under way at once", "internal/durable/file.go", "return err\n\t\t}\n\t\tif err := f.file.Datasync(); err != nil {", "return err\n\t\t}\n\t\tif f.torn == first {\n\t\t\tcontinue\n\t\t}\n\t\tif err := f.file.Datasync(); err != nil {", disk),
@@ -27,13 +27,13 @@ func lenders() []Mutant {
 		file("a record is not checked", "fileworker/file.go", "fence < 0 || !bytes.Equal(b, appendRecord(nil, fence))", "fence < 0 || bytes.Equal(b, nil)", "^TestNoDamageLowersTheFence$|"+disk),
 
 		table("a range begins at now", "from := max(now, seat.fence)", "from := now"),
-		table("the fence is written behind", "token, l.holder(), until, s.number, s.owner, s.fence))", "token, l.holder(), s.fence, s.number, s.owner, s.fence))"),
+		table("the fence is written behind", "token, lend.Holder(l.Holder), until, s.number, s.owner, s.fence))", "token, lend.Holder(l.Holder), s.fence, s.number, s.owner, s.fence))"),
 		table("the token names the host", "token := crand.Text()", "token := crand.Text()[:0] + l.Holder"),
 		table("any process extends", "WHERE number = ? AND owner_token = ? AND fence_ms < ?`", "WHERE number = ? AND owner_token <> ? AND fence_ms < ?`"),
 		table("any process takes a number that another took", "WHERE number = ? AND owner_token = ? AND fence_ms = ?`,", "WHERE number = ? AND '' <> ? AND 0 < ?`,"),
 		table("any process hands back", "WHERE number = ? AND owner_token = ?`, fence, fence, g.Number, g.Token))", "WHERE number = ? AND '' <> ?`, fence, fence, g.Number, g.Token))"),
 		table("handing back raises the fence", "CASE WHEN fence_ms > ? THEN ? ELSE fence_ms END", "CASE WHEN fence_ms > ? THEN ? ELSE fence_ms + 9999999 END"),
-		table("everything is handed back", "fence := max(used.Add(time.Millisecond-1).UnixMilli(), g.From.UnixMilli())", "fence := g.From.UnixMilli()"),
+		table("everything is handed back", "fence := max(lend.CeilMilli(used), g.From.UnixMilli())", "fence := g.From.UnixMilli()"),
 	}
 }
 

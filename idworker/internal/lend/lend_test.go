@@ -1,4 +1,4 @@
-package numbers_test
+package lend_test
 
 import (
 	"database/sql"
