@@ -137,7 +137,7 @@ func imports() []Mutant {
 			Name: "hook: a first hash replaces one", File: "internal/store/sqlstore/users.go",
 			Old: "WHERE id = ? AND password_hash = '' AND", New: "WHERE id = ? AND", Package: "internal/store/sqlstore", Test: "^TestFirstHashIsOf",
 		}, {
-			Name: "keys: an answer is as of a poll after the question", File: "internal/store/layer/servicekeys.go",
+			Name: "keys: an answer is as of a poll after the question", File: "internal/store/layer/readslots.go",
 			Old: "if _, after := k.Decided(); ", New: "var after bool\n\tif asOf, after = k.Decided(); ", Package: "internal/store/layer", Test: "^TestKeyIsAsOfAPoll",
 		}, {
 			Name: "imports: names of JSON match in any case", File: "internal/edge/cli/importlines.go",
