@@ -67,7 +67,7 @@ func (h *Hasher) Idle() error {
 	h.queue.mu.Lock()
 	defer h.queue.mu.Unlock()
 	for _, c := range h.queue.classes {
-		if len(c.networks) > 0 || c.turns.Len() > 0 {
+		if len(c.networks) > 0 || len(c.turns) > 0 {
 			return errors.New("networks are remembered that have no waiter")
 		}
 	}

@@ -1,10 +1,10 @@
 package account
 
 import (
-	"container/list"
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 )
 
@@ -50,27 +50,26 @@ type queue struct {
 // A class is those of the waiters who are equal but for their network.
 type class struct {
 	waiting  int
-	networks map[netip.Prefix]*list.Element // of turns
-	turns    list.List                      // of *line; the front is the next
+	networks map[netip.Prefix]*line
+	turns    []*line // the first is the next
 }
 
 // A line is the waiters of one network, at least one.
 type line struct {
-	network netip.Prefix
-	waiters list.List // of *waiter; the front is the oldest
+	waiters []*waiter // the first is the oldest
 }
 
 type waiter struct {
 	by      Asker
 	kib     int64
-	place   *list.Element // in its line; nil once it has left the queue
-	decided chan error    // nil when the memory is its own, ErrBusy when it lost its place
+	waits   bool       // in its line
+	decided chan error // nil when the memory is its own, ErrBusy when it lost its place
 }
 
 func newQueue(kib int64, room int) *queue {
 	q := &queue{room: room, free: kib}
 	for i := range q.classes {
-		q.classes[i].networks = make(map[netip.Prefix]*list.Element)
+		q.classes[i].networks = make(map[netip.Prefix]*line)
 	}
 	return q
 }
@@ -91,7 +90,7 @@ func (q *queue) acquire(ctx context.Context, by Asker, kib int64) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if w.place != nil {
+	if w.waits {
 		q.remove(w)
 	} else if err := <-w.decided; err == nil { // the decision came at the same moment
 		q.free += w.kib
@@ -123,12 +122,12 @@ func (q *queue) join(by Asker, kib int64) *waiter {
 		return nil
 	}
 	c := &q.classes[classOf(by)]
-	turn, ok := c.networks[by.Network]
-	if !ok {
-		turn = c.turns.PushBack(&line{network: by.Network})
-		c.networks[by.Network] = turn
+	l := c.networks[by.Network]
+	if l == nil {
+		l = &line{}
+		c.networks[by.Network], c.turns = l, append(c.turns, l)
 	}
-	w.place = lineAt(turn).waiters.PushBack(w)
+	l.waiters, w.waits = append(l.waiters, w), true
 	c.waiting++
 	return w
 }
@@ -145,10 +144,10 @@ func (q *queue) makeRoom(by Asker) bool {
 	if most == nil {
 		return false
 	}
-	if from == &q.classes[own] && most.waiters.Len() <= from.length(by.Network)+1 {
+	if from == &q.classes[own] && len(most.waiters) <= from.length(by.Network)+1 {
 		return false // the asker's network would have as many places as that one
 	}
-	w := waiterAt(most.waiters.Back())
+	w := most.waiters[len(most.waiters)-1]
 	q.remove(w)
 	w.decided <- ErrBusy
 	return true
@@ -174,14 +173,14 @@ func (q *queue) serve() {
 		if c.waiting == 0 {
 			return
 		}
-		turn := c.turns.Front()
-		w := waiterAt(lineAt(turn).waiters.Front())
+		l := c.turns[0]
+		w := l.waiters[0]
 		if w.kib > q.free {
 			return
 		}
 		q.remove(w)
-		if lineAt(turn).waiters.Len() > 0 {
-			c.turns.MoveToBack(turn)
+		if len(l.waiters) > 0 {
+			c.turns = append(c.turns[1:], l)
 		}
 		q.turn = 1 - q.turn
 		q.free -= w.kib
@@ -192,13 +191,12 @@ func (q *queue) serve() {
 // remove takes w out of the queue.
 func (q *queue) remove(w *waiter) {
 	c := &q.classes[classOf(w.by)]
-	turn := c.networks[w.by.Network]
-	l := lineAt(turn)
-	l.waiters.Remove(w.place)
-	w.place = nil
+	l := c.networks[w.by.Network]
+	l.waiters = slices.DeleteFunc(l.waiters, func(other *waiter) bool { return other == w })
+	w.waits = false
 	c.waiting--
-	if l.waiters.Len() == 0 {
-		c.turns.Remove(turn)
+	if len(l.waiters) == 0 {
+		c.turns = slices.DeleteFunc(c.turns, func(other *line) bool { return other == l })
 		delete(c.networks, w.by.Network)
 	}
 }
@@ -207,8 +205,8 @@ func (q *queue) remove(w *waiter) {
 // last. It is nil if none waits. It looks at each network that waits, for a
 // queue holds few: 32 hashes for each processor.
 func (c *class) largest() (most *line) {
-	for turn := c.turns.Front(); turn != nil; turn = turn.Next() {
-		if l := lineAt(turn); most == nil || l.waiters.Len() >= most.waiters.Len() {
+	for _, l := range c.turns {
+		if most == nil || len(l.waiters) >= len(most.waiters) {
 			most = l
 		}
 	}
@@ -217,11 +215,11 @@ func (c *class) largest() (most *line) {
 
 // length is how many of a network wait.
 func (c *class) length(network netip.Prefix) int {
-	turn, ok := c.networks[network]
-	if !ok {
+	l := c.networks[network]
+	if l == nil {
 		return 0
 	}
-	return lineAt(turn).waiters.Len()
+	return len(l.waiters)
 }
 
 func classOf(by Asker) int {
@@ -229,16 +227,4 @@ func classOf(by Asker) int {
 		return 1
 	}
 	return 0
-}
-
-// lineAt is the line of an element of turns, and waiterAt the waiter of one of a
-// line: nothing else is in these lists.
-func lineAt(e *list.Element) *line {
-	l, _ := e.Value.(*line)
-	return l
-}
-
-func waiterAt(e *list.Element) *waiter {
-	w, _ := e.Value.(*waiter)
-	return w
 }

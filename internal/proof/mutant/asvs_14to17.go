@@ -226,8 +226,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"15.4.4", "a network has turn after turn", "internal/domain/account/queue.go",
-				"c.turns.MoveToBack(turn)",
-				"c.turns.MoveToFront(turn)",
+				"c.turns = append(c.turns[1:], l)",
+				"_ = l",
 				"internal/domain/account", "TestNetworksTakeTurns", "",
 			},
 			{
@@ -252,7 +252,7 @@ func asvs14to17() asvsTable {
 				"15.4.4", "what is small overtakes what is large", "internal/domain/account/queue.go",
 				"\t\tif w.kib > q.free {\n\t\t\treturn\n\t\t}\n",
 				"\t\tif w.kib > q.free {\n\t\t\tif c = &q.classes[1-q.turn]; c.waiting == 0 {\n\t\t\t\treturn\n\t\t\t}\n" +
-					"\t\t\tturn = c.turns.Front()\n\t\t\tif w = turn.Value.(*line).waiters.Front().Value.(*waiter); w.kib > q.free {\n\t\t\t\treturn\n\t\t\t}\n" +
+					"\t\t\tl = c.turns[0]\n\t\t\tif w = l.waiters[0]; w.kib > q.free {\n\t\t\t\treturn\n\t\t\t}\n" +
 					"\t\t\tq.turn = 1 - q.turn\n\t\t}\n",
 				"internal/domain/account", "TestCostlyHashIsNotOvertakenForEver", "",
 			},

@@ -14,11 +14,11 @@ func shares() []Mutant {
 		streams                    = "internal/store/broadcast/broadcast.go"
 	)
 	return []Mutant{
-		share("a network has turn after turn", queue, "c.turns.MoveToBack(turn)", "c.turns.MoveToFront(turn)", "^TestNetworksTakeTurns$"),
+		share("a network has turn after turn", queue, "c.turns = append(c.turns[1:], l)", "_ = l", "^TestNetworksTakeTurns$"),
 		share("known askers wait behind strangers", queue, "\t\tq.turn = 1 - q.turn\n\t\tq.free", "\t\tq.free", "^TestKnownAskers"),
 		share("who fills the queue keeps it", queue, "if waiting >= q.room && !q.makeRoom(by) {", "if waiting >= q.room {", "^TestFullQueueTakes"),
 		share("strangers fill the half of known askers", queue, "from = &q.classes[1-own]", "from = &q.classes[own]", "^TestEachClass"),
-		share("a network asks its waiters away", queue, "most.waiters.Len() <= from.length(by.Network)+1", "most.waiters.Len() <= 0", "^TestFullQueueTakes"),
+		share("a network asks its waiters away", queue, "len(most.waiters) <= from.length(by.Network)+1", "len(most.waiters) <= 0", "^TestFullQueueTakes"),
 		share("idle connections make no room", connections, "\tif c == nil {\n\t\treturn false\n\t}\n\tl.remove(c)\n",
 			"\tif c == nil || c.limit == l {\n\t\treturn false\n\t}\n\tl.remove(c)\n", "^TestLongestIdle"),
 		share("a network has all connections", connections, "len(p.conns) >= l.share &&", "len(p.conns) > l.most &&", "^TestPeerHas"),
