@@ -189,21 +189,21 @@ func (p *pass) batch(ctx context.Context, stale []Login) error {
 	for part := range slices.Chunk(byRow, size) {
 		mine := events[min(lane*size, len(events)):min(lane*size+len(part), len(events))]
 		err := &errs[lane]
-		all.Go(func() { *err = p.guarded(ctx, part, mine) })
+		all.Go(func() { *err = guarded(func() error { return p.clear(ctx, part, mine) }) })
 		lane++
 	}
 	all.Wait()
 	return errors.Join(errs...)
 }
 
-// guarded keeps a panic of a lane from ending the process.
-func (p *pass) guarded(ctx context.Context, logins []Login, events []idworker.ID) (err error) {
+// guarded keeps a panic in a pass, or in one of its lanes, from ending the process.
+func guarded(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%w: %v", errPanic, r)
 		}
 	}()
-	return p.clear(ctx, logins, events)
+	return f()
 }
 
 var errPanic = errors.New("panic")

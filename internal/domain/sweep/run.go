@@ -141,7 +141,7 @@ func (s *Sweeper) take(ctx context.Context, by *audit.Actor) (job, error) {
 func (s *Sweeper) run(ctx context.Context, j job) Report {
 	limits := s.Limits.orDefault()
 	p := &pass{Sweeper: s, limits: limits, pace: newPace(limits), report: j.report, cursor: j.from, kept: j.report.Started}
-	err := p.recoverable(ctx)
+	err := guarded(func() error { return p.walk(ctx) })
 	r, next := &p.report, p.next()
 	r.Finished = time.Now()
 	switch {
@@ -190,15 +190,6 @@ func (s *Sweeper) report(ctx context.Context, r *Report, err error) {
 	case r.Cleared > 0:
 		s.Log.InfoContext(ctx, "swept", append(about, "outcome", r.Outcome)...)
 	}
-}
-
-func (p *pass) recoverable(ctx context.Context) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: %v", errPanic, r)
-		}
-	}()
-	return p.walk(ctx)
 }
 
 // recovered keeps a panic in one pass from ending the process.
