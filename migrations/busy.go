@@ -47,8 +47,13 @@ func whileBusy(ctx context.Context, f func() error) error {
 // waitedTooLong reports that MySQL has given a statement up that waited for a row or a table.
 func waitedTooLong(err error) bool {
 	const lockWaitTimeout = 1205
+	return says(err, lockWaitTimeout)
+}
+
+// says reports that MySQL has refused a statement with one of those numbers.
+func says(err error, numbers ...uint16) bool {
 	refused, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && refused.Number == lockWaitTimeout
+	return ok && slices.Contains(numbers, refused.Number)
 }
 
 // busy reports that a statement did nothing because of another transaction: in SQLite
@@ -56,9 +61,9 @@ func waitedTooLong(err error) bool {
 // Galera cluster may be with another node, a row that was locked for too long, and a node that
 // has not caught up.
 func busy(err error) bool {
-	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		const deadlock, changed = 1213, 1020
-		return waitedTooLong(err) || refused.Number == deadlock || refused.Number == changed
+	const deadlock, changed = 1213, 1020
+	if waitedTooLong(err) || says(err, deadlock, changed) {
+		return true
 	}
 	coded, ok := errors.AsType[interface {
 		error
@@ -72,8 +77,7 @@ func busy(err error) bool {
 // something that there is not.
 func isThere(err error) bool {
 	const tableExists, noTable, columnExists, keyExists, noKey = 1050, 1051, 1060, 1061, 1091
-	refused, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && slices.Contains([]uint16{tableExists, noTable, columnExists, keyExists, noKey}, refused.Number)
+	return says(err, tableExists, noTable, columnExists, keyExists, noKey)
 }
 
 func ctxEnded(err error) bool {

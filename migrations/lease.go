@@ -10,7 +10,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/pressly/goose/v3/lock"
 )
 
@@ -136,8 +135,7 @@ func (l *lease) read(ctx context.Context) (h hold, err error) {
 // that was asked has not applied that.
 func notYet(err error) bool {
 	const noTable = 1146
-	refused, ok := errors.AsType[*mysql.MySQLError](err)
-	return errors.Is(err, sql.ErrNoRows) || ok && refused.Number == noTable
+	return errors.Is(err, sql.ErrNoRows) || says(err, noTable)
 }
 
 // takeFrom takes the lease if the row is still that one.
