@@ -3,6 +3,7 @@ package supply
 import (
 	"encoding/json"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -175,6 +176,12 @@ type composition struct {
 	Volumes  map[string]any `yaml:"volumes"`
 	Networks map[string]struct {
 		Internal bool `yaml:"internal"`
+		IPAM     struct {
+			Config []struct {
+				Subnet netip.Prefix `yaml:"subnet"`
+				Range  netip.Prefix `yaml:"ip_range"` // from which Docker gives addresses
+			} `yaml:"config"`
+		} `yaml:"ipam"`
 	} `yaml:"networks"`
 	Secrets map[string]struct {
 		File string `yaml:"file"`
@@ -241,6 +248,11 @@ func TestComposeFileFitsTheImage(t *testing.T) {
 		cfg := load(t, env)
 		if len(cfg.TrustedProxies) != 1 || cfg.TrustedProxies[0].Bits() != 32 || !strings.Contains(read(t, filepath.Join(root(t), "docker-compose.yml")), "ipv4_address: "+cfg.TrustedProxies[0].Addr().String()) {
 			t.Errorf("%s believes %v, which is not the proxy", name, cfg.TrustedProxies)
+		}
+		// The instances start first: the address of the proxy is none that they may get.
+		if ipam, at := c.Networks["edge"].IPAM.Config, cfg.TrustedProxies[0].Addr(); len(ipam) != 1 || !ipam[0].Subnet.Contains(at) || ipam[0].Range.Contains(at) ||
+			!ipam[0].Range.IsValid() || !ipam[0].Subnet.Contains(ipam[0].Range.Addr()) {
+			t.Errorf("%s may be given the address of the proxy: %+v", name, ipam)
 		}
 		_, api, _ := net.SplitHostPort(cfg.Listen)
 		if !strings.Contains(read(t, filepath.Join(root(t), "docs", "deploy", "nginx.conf")), "server "+name+":"+api) {
