@@ -21,6 +21,10 @@ import (
 // some thousands.
 const maxFile = 1 << 20
 
+// skew is by how much this machine's clock may be behind an authority's: a certificate of just
+// now is in force.
+const skew = time.Minute
+
 // A Pair is a certificate and its key. Make one with [Load].
 type Pair struct {
 	certFile, keyFile string
@@ -31,7 +35,7 @@ type Pair struct {
 // Load reads a certificate, with the chain that leads to it, and its key: PEM
 // files, as certificate authorities write them. It fails, with a sentence
 // that names the file, if one cannot be read, if they do not belong together, or
-// if the certificate has expired.
+// if the certificate has expired or is not valid yet.
 func Load(certFile, keyFile string) (*Pair, error) {
 	p := &Pair{certFile: certFile, keyFile: keyFile}
 	if _, err := p.read(time.Now()); err != nil {
@@ -111,6 +115,9 @@ func (p *Pair) read(now time.Time) (sum [sha256.Size]byte, err error) {
 func usable(leaf *x509.Certificate, now time.Time) error {
 	if leaf == nil {
 		return errors.New("no certificate in it")
+	}
+	if leaf.NotBefore.After(now.Add(skew)) {
+		return fmt.Errorf("the certificate is valid only from %s", leaf.NotBefore.UTC().Format(time.RFC3339))
 	}
 	if now.After(leaf.NotAfter) {
 		return fmt.Errorf("the certificate ended on %s; renew it", leaf.NotAfter.UTC().Format(time.RFC3339))

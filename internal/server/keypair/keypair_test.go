@@ -26,6 +26,8 @@ func TestLoadSaysWhichFileIsWrong(t *testing.T) {
 	cert, key := write(t, dir, "good", time.Now().Add(time.Hour))
 	_, other := write(t, dir, "other", time.Now().Add(time.Hour))
 	old, oldKey := write(t, dir, "old", time.Now().Add(-time.Hour))
+	early, earlyKey := write(t, dir, "early", time.Now().Add(29*time.Hour)) // write makes them for 24 h
+	justNow, justNowKey := write(t, dir, "just now", time.Now().Add(24*time.Hour+30*time.Second))
 	empty := filepath.Join(dir, "empty.pem")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -38,6 +40,8 @@ func TestLoadSaysWhichFileIsWrong(t *testing.T) {
 		{"the wrong way round", key, cert, "no pair"},
 		{"empty", empty, key, "no pair"},
 		{"over", old, oldKey, "ended on"},
+		{"not yet valid", early, earlyKey, "valid only from"},
+		{"by a clock that is ahead", justNow, justNowKey, ""},
 		{"a folder", dir, key, dir},
 	} {
 		p, err := keypair.Load(c.cert, c.key)
@@ -78,7 +82,7 @@ func TestRenewedCertificateIsShown(t *testing.T) {
 			t.Errorf("renewed: reported %v, shown until %v", reported, second.NotAfter)
 		}
 
-		// Half of a renewal, a broken one and one that is over leave what was good.
+		// Half of a renewal, a broken one, one that is over and one of later leave what was good.
 		second := shown(t, p)
 		_, other := write(t, dir, "other", time.Now().Add(time.Hour))
 		if err := os.Rename(other, key); err != nil {
@@ -95,8 +99,10 @@ func TestRenewedCertificateIsShown(t *testing.T) {
 		wait()
 		write(t, dir, "it", time.Now().Add(-time.Minute))
 		wait()
-		if !shown(t, p).Equal(second) || len(reported) != 5 {
-			t.Errorf("four bad renewals: reported %v", reported)
+		write(t, dir, "it", time.Now().Add(6*24*time.Hour))
+		wait()
+		if !shown(t, p).Equal(second) || len(reported) != 6 {
+			t.Errorf("five bad renewals: reported %v", reported)
 		}
 		for _, err := range reported[1:] {
 			if err == nil || strings.Contains(err.Error(), "PRIVATE") {
@@ -106,7 +112,7 @@ func TestRenewedCertificateIsShown(t *testing.T) {
 
 		write(t, dir, "it", time.Now().Add(3*time.Hour))
 		wait()
-		if len(reported) != 6 || reported[5] != nil || shown(t, p).Equal(second) {
+		if len(reported) != 7 || reported[6] != nil || shown(t, p).Equal(second) {
 			t.Errorf("good again: reported %v", reported)
 		}
 		cancel()
