@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,7 +58,14 @@ func (g *gatherer) add(cmd redis.Cmder) (done <-chan struct{}) {
 // send sends until there is nothing more to send.
 func (g *gatherer) send() {
 	for b := g.take(); b != nil; b = g.take() {
-		_, _ = b.pipe.Exec(context.Background()) // each command has its own error; the client's limits on time hold
+		cmds, err := b.pipe.Exec(context.Background()) // the client's limits on time hold
+		if err != nil && !slices.ContainsFunc(cmds, func(c redis.Cmder) bool { return c.Err() != nil }) {
+			// No command was sent: Redis refused the connection's password, and the client tells only
+			// of its own failures in each command. Without an error each would have an empty answer.
+			for _, c := range cmds {
+				c.SetErr(err)
+			}
+		}
 		close(b.done)
 	}
 }

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -157,6 +158,44 @@ func TestForeignValuesAreMisses(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustGet(t, open(t, server, &fake{}), 7, session.LoggedOut)
+}
+
+// TestRefusedPasswordIsNoForeignValue changes the password under an instance that is connected.
+// Its new connections are refused, which says nothing of what Redis holds.
+func TestRefusedPasswordIsNoForeignValue(t *testing.T) {
+	server := testenv.Redis(t)
+	rdb := admin(t, server)
+	acl := func(args ...any) {
+		t.Helper()
+		if err := rdb.Do(t.Context(), args...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acl("ACL", "SETUSER", "own", "on", ">old", "~*", "&*", "+@all")
+	own := redisstore.Open(redisstore.Server{Addrs: []string{server.Addr}, Username: "own", Password: "old"})
+	t.Cleanup(func() { _ = own.Close() })
+	var log testenv.Journal
+	foreign := 0
+	next := &fake{}
+	next.set(alive(7))
+	tier, err := redisstore.NewSessions(own, next, redisstore.Options{
+		Key: secret, Bound: bound, Log: logger(&log), Foreign: func(context.Context) { foreign++ },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustGet(t, tier, 7, "")
+	acl("ACL", "SETUSER", "own", "resetpass", ">new")
+	acl("CLIENT", "KILL", "USER", "own")
+	for range 5 {
+		mustGet(t, tier, 7, "")
+	}
+	if foreign != 0 || log.Count("foreign") != 0 {
+		t.Errorf("%d alarms, %d lines of foreign values", foreign, log.Count("foreign"))
+	}
+	if log.Count("WRONGPASS") == 0 {
+		t.Error("the log does not name the password")
+	}
 }
 
 func TestValueIsBoundToItsKey(t *testing.T) {
