@@ -238,6 +238,10 @@ func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) 
 	if err != nil {
 		return 0, err
 	}
+	if by := last.jumped(news.Now, f.Now()); by > jump {
+		f.Log.WarnContext(ctx, "the database's clock went forward, or this machine stood still; logins that are too old by it end for good",
+			"by", by, "from", last.showed, "to", news.Now)
+	}
 	// A floor is known here only after it was committed.
 	if f.Lost != nil && (news.Lost || moved || news.Global < f.Global()) {
 		f.Lost()

@@ -140,6 +140,28 @@ func TestDatabaseClockSetBackReadsAllAgain(t *testing.T) {
 	}
 }
 
+// A database's clock that goes forward ends logins for good: an operator is told, once.
+func TestDatabaseClockSetForwardIsLogged(t *testing.T) {
+	for by, want := range map[time.Duration]int{5 * time.Second: 0, 11 * time.Second: 1, 15 * 24 * time.Hour: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			db, log := &database{}, &strings.Builder{}
+			f := openLog(t, db, log)
+			stop := run(t, f)
+			time.Sleep(10 * time.Second)
+			db.fail(errors.New("no route")) // the time of an outage is no jump
+			time.Sleep(time.Minute)
+			db.fail(nil)
+			time.Sleep(2 * f.Every())
+			db.setBack(-by)
+			time.Sleep(3 * f.Every())
+			stop()
+			if n := strings.Count(log.String(), "the database's clock went forward"); n != want {
+				t.Errorf("clock set forward by %v: %d lines say so, want %d:\n%s", by, n, want, log)
+			}
+		})
+	}
+}
+
 // The horizon covers the policy: who relies on it judges by one that is as new.
 func TestPolicyIsAppliedBeforeTheHorizonMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

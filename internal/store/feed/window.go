@@ -15,6 +15,10 @@ const (
 	// two polls before it counts as set back.
 	slack = 500 * time.Millisecond
 
+	// jump is by how much more than the time between two polls the database's clock may
+	// go forward before an operator is told. It ends logins, and no setting back revives them.
+	jump = 10 * time.Second
+
 	// commitWithin is longer than an end takes from its stamp to its commit: an end that
 	// the last poll did not see was stamped less than this before it. A window begins at
 	// a poll that was over earlier, so no such end has a stamp of before that poll.
@@ -56,4 +60,14 @@ func (f *Feed) moved(server string) bool { return len(f.polls) > 0 && server != 
 // setBack reports whether the database's clock shows less than it must after p.
 func (p poll) setBack(now, start time.Time) bool {
 	return !p.showed.IsZero() && now.Before(p.showed.Add(start.Sub(p.read)-slack))
+}
+
+// jumped is by how much more the database's clock went forward after p than this
+// machine's time, which no setting of its own clock moves. read is not before the
+// database read its clock.
+func (p poll) jumped(now, read time.Time) time.Duration {
+	if p.showed.IsZero() {
+		return 0
+	}
+	return now.Sub(p.showed) - read.Sub(p.start)
 }
