@@ -28,6 +28,8 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -165,4 +167,27 @@ func Check(ctx context.Context, db *sql.DB, d Dialect) error {
 		}
 	}
 	return nil
+}
+
+// needed asks how many migrations of this program a database has, of how many.
+var needed = sync.OnceValues(func() (query string, n int) {
+	list, _ := files.ReadDir("mysql") // it is in the program
+	numbers := make([]string, 0, len(list))
+	for _, file := range list {
+		number, _, _ := strings.Cut(file.Name(), "_")
+		numbers = append(numbers, number)
+	}
+	return "SELECT COUNT(*) FROM " + recordTable + " WHERE number IN (" + strings.Join(numbers, ", ") + ")", len(numbers)
+})
+
+// Behind reports whether the database lacks a migration of this program. It asks for less
+// than [Check], for one that asks often: a database that has no record of migrations is
+// an error.
+func Behind(ctx context.Context, db *sql.DB) (bool, error) {
+	query, n := needed()
+	var have int
+	if err := db.QueryRowContext(ctx, query).Scan(&have); err != nil {
+		return false, fmt.Errorf("migrations: behind: %w", err)
+	}
+	return have < n, nil
 }

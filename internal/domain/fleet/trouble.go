@@ -11,6 +11,8 @@ type Trouble string
 const (
 	Stopping           Trouble = "stopping"
 	DatabaseSilent     Trouble = "database_silent"
+	DatabaseRefuses    Trouble = "database_refuses"
+	DatabaseReplaced   Trouble = "database_replaced"
 	DatabaseSlow       Trouble = "database_slow"
 	DatabaseLacking    Trouble = "database_lacking"
 	SettingsUnreadable Trouble = "settings_unreadable"
@@ -46,6 +48,8 @@ const unhealthy = "the ID worker is not healthy"
 var sentences = map[Trouble]string{
 	Stopping:           "stopping",
 	DatabaseSilent:     "the database does not answer",
+	DatabaseRefuses:    "the database refuses this instance, or has a certificate that is not trusted; the log of the instance says why",
+	DatabaseReplaced:   "the file of the database was replaced or removed while the instance had it open; restart the instance",
 	DatabaseSlow:       "the database does not finish within a second; a table may be locked, or its server slow",
 	DatabaseLacking:    "the database lacks a table or a column; `flakepass migrate up` brings it to this program's version",
 	SettingsUnreadable: "the settings cannot be read from the database; the log of the instance says why",

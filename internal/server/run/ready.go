@@ -45,14 +45,20 @@ func (r *readiness) reasons(ctx context.Context) (reasons []fleet.Trouble) {
 }
 
 // database is what is wrong with it; empty if nothing is. An answer is not enough: after a
-// restore or a failover a server may answer without the tables, or without their rows.
+// restore or a failover a server may answer without the tables, or without their rows. Steps
+// that were undone may lack what only some requests need.
 func (r *readiness) database(ctx context.Context) fleet.Trouble {
 	if err := r.db.Ping(ctx); err != nil {
 		// A connection that is waited for is one that the requests do not give back.
 		if stats := r.db.SQL().Stats(); errors.Is(err, context.DeadlineExceeded) && stats.InUse < stats.MaxOpenConnections {
 			return fleet.DatabaseSilent
 		}
-		return r.trouble(err, fleet.DatabaseSilent)
+		return r.trouble(err, fleet.DatabaseRefuses)
+	}
+	if behind, err := migrations.Behind(ctx, r.db.SQL()); err != nil {
+		return r.trouble(err, fleet.SettingsUnreadable)
+	} else if behind {
+		return fleet.DatabaseLacking
 	}
 	if _, err := (&sqlstore.Settings{DB: r.db}).LoadPolicy(ctx); err != nil {
 		return r.trouble(err, fleet.SettingsUnreadable)
@@ -73,6 +79,8 @@ func (r *readiness) trouble(err error, otherwise fleet.Trouble) fleet.Trouble {
 	switch {
 	case isUnfit:
 		return fleet.DatabaseUnfit + ": " + fleet.Trouble(unfit.Why)
+	case errors.Is(err, sqlstore.ErrReplaced):
+		return fleet.DatabaseReplaced
 	case errors.Is(err, sqlstore.ErrReadOnly):
 		return fleet.DatabaseReadOnly
 	case errors.Is(err, context.DeadlineExceeded):

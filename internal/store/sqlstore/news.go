@@ -56,10 +56,10 @@ func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration
 }
 
 // prove returns nil if the server of the connection decides, and has applied what was
-// acknowledged on any other before. SQLite has no server.
+// acknowledged on any other before. SQLite has no server, but a file.
 func (s *Sessions) prove(conn *gorm.DB) error {
 	if s.Instance == "" || s.DB.d.name == migrations.SQLite {
-		return nil
+		return s.DB.file.check()
 	}
 	if err := s.DB.unfit(conn); err != nil {
 		if _, ok := errors.AsType[*UnfitError](err); ok {

@@ -23,6 +23,7 @@ type lookup struct {
 	further  bool // it asks for further slots too
 	prepared atomic.Pointer[sql.Stmt]
 	asText   func(why error) // the text was sent, and answered
+	file     *heldFile
 }
 
 // The columns of a lookup.
@@ -40,6 +41,7 @@ func (db *DB) prepareLookups(log *slog.Logger) {
 			db.beside(slotsTable, heldBeside("user_slots.user_id"), "JOIN", where)
 		db.lookups[i][1].further = true
 		db.lookups[i][0].asText, db.lookups[i][1].asText = asText, asText
+		db.lookups[i][0].file, db.lookups[i][1].file = db.file, db.file
 	}
 }
 
@@ -75,6 +77,9 @@ func (l *lookup) rows(on *gorm.DB, id idworker.ID) (rows []tokenRow, err error) 
 		return rows, err
 	}
 	ctx, start := on.Statement.Context, time.Now()
+	if err := l.file.found(); err != nil {
+		return nil, err
+	}
 	found, err := l.query(ctx, pool, args)
 	if err == nil {
 		rows, err = scanTokens(found, l.further)

@@ -54,8 +54,11 @@ func (db *DB) inTurn(ctx context.Context, f func() error) error {
 	}
 	for {
 		err := ctx.Err() // the turn may have come with the end
-		if err == nil {
-			err = f()
+		// What was committed to a file that is gone by then is not acknowledged.
+		for _, step := range []func() error{db.file.check, f, db.file.check} {
+			if err == nil {
+				err = step()
+			}
 		}
 		if !busy(err) {
 			return err

@@ -52,6 +52,7 @@ type DB struct {
 	further atomic.Bool   // a policy has allowed further slots: see tables
 	late    time.Duration // what a change may take before it is stamped anew
 	from    *connector    // of a MySQL; nil for SQLite
+	file    *heldFile     // of a SQLite; nil for MySQL
 	lookups [2][2]lookup  // by the column, and whether there may be further slots
 	// conns is the most connections there are, in use or idle.
 	conns int
@@ -106,7 +107,12 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		_ = pool.Close()
 		return nil, err
 	}
-	if from != nil && from.server.Load().mariaDB() {
+	if from == nil {
+		db.file = holdFile(o.Source, o.Log)
+		if err := db.file.guard(g); err != nil {
+			return nil, fmt.Errorf("sqlstore: open: %w", errors.Join(err, pool.Close()))
+		}
+	} else if from.server.Load().mariaDB() {
 		db.d.shareNow = mariaDBShareNow
 	}
 	db.prepareLookups(o.Log)
@@ -122,6 +128,9 @@ func (db *DB) Dialect() migrations.Dialect { return db.d.name }
 
 // Ping asks the database for a sign of life.
 func (db *DB) Ping(ctx context.Context) error {
+	if err := db.file.check(); err != nil {
+		return failed("ping", err)
+	}
 	return failed("ping", db.sql.PingContext(ctx))
 }
 
