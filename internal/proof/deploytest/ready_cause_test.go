@@ -2,6 +2,8 @@ package deploytest
 
 import (
 	"database/sql"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -31,6 +33,7 @@ func TestReadyAndTheLogSayThatTheServerIsReadOnly(t *testing.T) {
 			for _, variable := range variables {
 				t.Run(variable, func(t *testing.T) { saysReadOnly(t, d, server, variable) })
 			}
+			t.Run("locked", func(t *testing.T) { saysRefused(t, d, server) })
 		})
 	}
 }
@@ -77,6 +80,34 @@ func said(log, what, why string) bool {
 }
 
 // refusedFor waits until /readyz gives that reason, and fails if it gives the advice for a schema.
+// saysRefused: a server that answers that the account is locked is not one that does not answer.
+func saysRefused(t *testing.T, d *e2e.Deployment, server *testenv.MySQLServer) {
+	t.Helper()
+	i := d.StartLoud(t)
+	e2e.Execute(t, server.DB(), "ALTER USER app@'%' ACCOUNT LOCK")
+	rows, err := server.DB().QueryContext(t.Context(), "SELECT id FROM information_schema.processlist WHERE user = 'app'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		_, _ = server.DB().ExecContext(t.Context(), fmt.Sprintf("KILL %d", id)) // it may have ended by itself
+	}
+	refusedFor(t, i.Ops, "the database refuses this instance")
+	e2e.Execute(t, server.DB(), "ALTER USER app@'%' ACCOUNT UNLOCK")
+	becomesReady(t, i.Ops)
+}
+
 func refusedFor(t *testing.T, ops, want string) {
 	t.Helper()
 	c, last := e2e.NewClient(t, ops), ""

@@ -1,12 +1,17 @@
 package deploytest
 
 import (
+	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
+	"github.com/flakepass/flakepass/migrations"
 )
 
 // TestReplacedFileDecidesNothing: a server that goes on with a file which has another one in its
@@ -46,5 +51,58 @@ func TestReplacedFileDecidesNothing(t *testing.T) {
 				t.Errorf("%d lines say so, want 1 in the first minute", n)
 			}
 		})
+	}
+}
+
+// TestBackupOfSQLiteIsRestored runs the commands of docs/databases.md: a copy that is made while
+// the server runs is what it serves after it was killed and the copy restored.
+func TestBackupOfSQLiteIsRestored(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("sqlite3"); err != nil {
+		t.Skip("there is no sqlite3")
+	}
+	text, err := os.ReadFile("../../../docs/databases.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## Backups of SQLite\n")
+	blocks := strings.Split(section, "```")
+	dir := t.TempDir()
+	run := func(block string) {
+		t.Helper()
+		shell := exec.CommandContext(t.Context(), "sh", "-e", "-c", strings.TrimPrefix(block, "sh\n"))
+		shell.Dir = dir
+		if out, err := shell.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "data"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "data", "flakepass.db")
+	open := func() *sqlstore.DB {
+		t.Helper()
+		db, err := sqlstore.Open(t.Context(), sqlstore.Options{Dialect: migrations.SQLite, Source: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		return db
+	}
+	db := open()
+	e2e.Execute(t, db.SQL(), "CREATE TABLE kept (n INT)")
+	e2e.Execute(t, db.SQL(), "INSERT INTO kept VALUES (1)")
+	run(blocks[1])
+	e2e.Execute(t, db.SQL(), "INSERT INTO kept VALUES (2)")
+	crashed, err := os.ReadFile(path + "-wal") // a process that is killed leaves it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Close(), os.WriteFile(path+"-wal", crashed, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	run(blocks[3])
+	if n := e2e.Count(t, open().SQL(), "SELECT COUNT(*) FROM kept"); n != 1 {
+		t.Errorf("%d rows after the restore, want the 1 of the backup", n)
 	}
 }
