@@ -27,6 +27,7 @@ var judges = map[string]func(t *testing.T, args, env []string) error{
 	"npx":                       notRun, // internal/proof/interop generates a client so, with a version that is fixed
 	"dotnet":                    notRun, // it would install a program of others
 	"haveibeenpwned-downloader": notRun, // it would fetch 40 GB
+	"sqlite3":                   notRun, "rm": notRun, "cp": notRun, // TestBackupOfSQLiteIsRestored runs them
 }
 
 // tools are run for what they are.
