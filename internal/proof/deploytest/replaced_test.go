@@ -58,9 +58,7 @@ func TestReplacedFileDecidesNothing(t *testing.T) {
 // the server runs is what it serves after it was killed and the copy restored.
 func TestBackupOfSQLiteIsRestored(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("sqlite3"); err != nil {
-		t.Skip("there is no sqlite3")
-	}
+	testenv.Program(t, "sqlite3")
 	text, err := os.ReadFile("../../../docs/databases.md")
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,7 @@
 # Installs what the tests need and this machine lacks: redis-server,
 # mariadb-server with Galera and what its nodes copy their data with, HAProxy, a
 # library that sets the clock of one process, nginx, ZooKeeper with a Java to run
-# it, Chromium, Node.js with npm, a C compiler for the race detector, PHP and the
+# it, sqlite3, Chromium, Node.js with npm, a C compiler for the race detector, PHP and the
 # libraries of Python that hash passwords elsewhere, and a MySQL server.
 # Does nothing, in a few milliseconds, when everything is there.
 #
@@ -52,6 +52,7 @@ missing() {
 	have node || echo nodejs
 	have npm || echo npm
 	have ps || echo procps
+	have sqlite3 || echo sqlite3
 	have php || echo php-cli
 	for library in django passlib bcrypt argon2; do
 		[ -d "/usr/lib/python3/dist-packages/$library" ] || echo "python3-$library"
