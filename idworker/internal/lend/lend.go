@@ -13,7 +13,7 @@ import (
 func Numbers(field int) (int, error) {
 	switch {
 	case field < 0:
-		return 0, fmt.Errorf("Numbers is %d; set at least 1, or leave it out", field) //nolint:staticcheck // the name of the field
+		return 0, fmt.Errorf("Numbers is %d; set at least 1, or leave it out", field)
 	case field == 0:
 		return 1024, nil
 	default:
