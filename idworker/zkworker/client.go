@@ -145,7 +145,9 @@ func (c *Client) connect() (*line, error) {
 	ctx, cut := context.WithCancel(context.Background())
 	l := &line{cut: cut}
 	var err error
-	c.logger.log = c.Log
+	if old == nil { // the connection of before still writes
+		c.logger.log = c.Log
+	}
 	l.conn, l.events, err = zk.Connect(c.Servers, session,
 		zk.WithDialer(dialer(ctx, session)), zk.WithHostProvider(&hosts{}), zk.WithEventCallback(l.watch(began)),
 		zk.WithLogInfo(false), zk.WithLogger(&c.logger), zk.WithMaxBufferSize(8<<20))

@@ -29,7 +29,7 @@ var breakages = []breakage{
 		},
 		{
 			File: "internal/store/memstore/sessions.go",
-			Old:  "return age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound",
+			Old:  "return age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.Bound",
 			New:  "return age < t.life",
 		},
 	}},

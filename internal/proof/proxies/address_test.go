@@ -61,18 +61,20 @@ var places = map[string]map[string]place{
 		"location = /_verify": {by: "location /"},
 		"location @refused":   {by: "location /"},
 		"location @undecided": {by: "location /"}, // asks no server
+
+		"location = /_ambiguous_path": {by: "location /"}, // asks no server
 	},
 	"deploy/nginx.conf": {
 		"location /":            {path: "/v1/me", asks: true},
 		"location @unreachable": {by: "location /"}, // asks no server
 	},
 	"proxies/Caddyfile": {
-		"handle":                         {path: "/orders", asks: true, serves: true},
-		"handle > forward_auth":          {by: "handle"},
-		"handle > reverse_proxy":         {by: "handle"},
-		"handle /open/*":                 {path: "/open/news", serves: true},
-		"handle /open/* > reverse_proxy": {by: "handle /open/*"},
-		"handle_errors 502 504":          {by: "handle"}, // asks no server
+		"handle":                       {path: "/orders", asks: true, serves: true},
+		"handle > forward_auth":        {by: "handle"},
+		"handle > reverse_proxy":       {by: "handle"},
+		"handle @open":                 {path: "/open/news", serves: true},
+		"handle @open > reverse_proxy": {by: "handle @open"},
+		"handle_errors 502 504":        {by: "handle"}, // asks no server
 	},
 	"proxies/traefik-dynamic.yml": {
 		"guarded": {path: "/orders", asks: true, serves: true},
