@@ -80,8 +80,8 @@ func (c userAdd) Run(a *app) error {
 			return err
 		}
 		_, err = fmt.Fprintf(a.out, "user %q added, role %s\n", made.User.Username, printable(made.User.Role))
-		if err == nil && c.Invite {
-			err = given(a.out, made.User.Username, made.Reset)
+		if c.Invite { // also after an error, which then says what was made
+			err = errors.Join(err, given(a.out, made.User.Username, made.Reset))
 		}
 		return err
 	})

@@ -3,7 +3,10 @@
 package commandtest
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -36,5 +39,35 @@ func TestKeyIsRevokedByItsID(t *testing.T) {
 	}
 	if r := e2e.Must(t, d.Vars, "", "audit", "--action", "service_key.revoked", "--json"); strings.Count(r.Out, "leaked") != 1 {
 		t.Errorf("the record has %s", r.Out)
+	}
+}
+
+// TestSecretThatCannotBeWrittenIsNamed: what was made is good, and nobody has it. So the command
+// says how to take it back.
+func TestSecretThatCannotBeWrittenIsNamed(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err) // only Linux has it
+	}
+	defer full.Close()
+	d := e2e.OnSQLite(t)
+	e2e.Must(t, d.Vars, e2e.NewPassword()+"\n", "user", "add", "billing", "--role", "service", "--password-stdin")
+	for want, args := range map[string][]string{
+		"`key revoke ":                        {"key", "add", "billing", "x", "--scope", "verify"},
+		"`key revoke  ":                       {"key", "add", "billing", "x", "--scope", "verify", "--json"},
+		"`user reset billing --withdraw`":     {"user", "reset", "billing"},
+		"`user reset alice --withdraw` takes": {"user", "add", "alice", "--invite"},
+	} {
+		cmd := exec.CommandContext(t.Context(), e2e.Binary(t), args...)
+		var errs bytes.Buffer
+		cmd.Env, cmd.Stdout, cmd.Stderr = e2e.Environ(d.Vars), full, &errs
+		if err := cmd.Run(); err == nil || !strings.Contains(errs.String(), strings.TrimSuffix(want, " ")) || strings.Contains(errs.String(), "fpk_") || strings.Contains(errs.String(), "fpr_") {
+			t.Errorf("%q: %v, %s", args, err, errs.String())
+		}
+	}
+	keys := e2e.Must(t, d.Vars, "", "key", "list", "billing", "--json").Out
+	if n := strings.Count(keys, `"id"`); n < 2 {
+		t.Errorf("the list has %s", keys)
 	}
 }

@@ -3,6 +3,8 @@ package deploytest
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,11 +96,19 @@ func TestAMissingKeyFileStopsTheStart(t *testing.T) { //nolint:tparallel // what
 		c.Want(c.Register("alice", password), 201, "")
 		e2e.EnrolByAPI(t, c, c.Login("alice", password), password)
 	})
-	if err := os.Remove(filepath.Join(d.Vars["FLAKEPASS_DATA_DIR"], "second-factor.key")); err != nil {
+	path := filepath.Join(d.Vars["FLAKEPASS_DATA_DIR"], "second-factor.key")
+	text, err := os.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	err := run.Serve(context.Background(), d.Config(t), &bytes.Buffer{}, &bytes.Buffer{}, nil)
-	if err == nil || !strings.Contains(err.Error(), "restore the file, or set FLAKEPASS_SECOND_FACTOR_KEY") {
-		t.Errorf("serve = %v", err)
+	key, _ := hex.DecodeString(strings.TrimSpace(string(text)))
+	sum := sha256.Sum256(key)
+	name := hex.EncodeToString(sum[:4]) // as the rekey command names it
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	err = run.Serve(context.Background(), d.Config(t), &bytes.Buffer{}, &bytes.Buffer{}, nil)
+	if want := "under the keys " + name + "; restore the file, or set FLAKEPASS_SECOND_FACTOR_KEY to these keys"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("serve = %v, want %q", err, want)
 	}
 }

@@ -82,11 +82,13 @@ func factorKeys(ctx context.Context, cfg config.Config, store *sqlstore.SecondFa
 	path := filepath.Join(cfg.DataDir, KeyName)
 	key, err := keyFile(path, func() error {
 		// A new key would not open what the old one has closed.
-		if has, err := store.Any(ctx); err != nil || has {
-			return errors.Join(err, fmt.Errorf("%s is missing, and the database has second factors that only it opens; "+
-				"restore the file, or set FLAKEPASS_SECOND_FACTOR_KEY to another key: then each user with a factor needs a recovery code, or an admin who removes it", path))
+		if has, err := store.Any(ctx); err != nil || !has {
+			return err
 		}
-		return nil
+		missing, err := secondfactor.Keys{}.Missing(ctx, store)
+		return errors.Join(err, fmt.Errorf("%s is missing, FLAKEPASS_SECOND_FACTOR_KEY is not set, and the database has second factors under the keys %s; "+
+			"restore the file, or set FLAKEPASS_SECOND_FACTOR_KEY to these keys: with another one each user with a factor needs a recovery code, or an admin who removes it",
+			path, strings.Join(missing, ", ")))
 	})
 	if err != nil {
 		return secondfactor.Keys{}, err
