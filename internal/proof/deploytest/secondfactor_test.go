@@ -102,7 +102,7 @@ func TestAMissingKeyFileStopsTheStart(t *testing.T) { //nolint:tparallel // what
 		t.Fatal(err)
 	}
 	key, _ := hex.DecodeString(strings.TrimSpace(string(text)))
-	sum := sha256.Sum256(key)
+	sum := sha256.Sum256(append([]byte("flakepass second factor key "), key...))
 	name := hex.EncodeToString(sum[:4]) // as the rekey command names it
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
