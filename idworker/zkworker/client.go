@@ -51,7 +51,7 @@ type Client struct {
 	closed bool
 	calls  sync.WaitGroup
 	past   past
-	logger logger
+	logger *logger // of all connections; nil before the first
 }
 
 // A line is the library's connection, and what is needed to end it.
@@ -145,12 +145,12 @@ func (c *Client) connect() (*line, error) {
 	ctx, cut := context.WithCancel(context.Background())
 	l := &line{cut: cut}
 	var err error
-	if old == nil { // the connection of before still writes
-		c.logger.log = c.Log
+	if c.logger == nil {
+		c.logger = &logger{log: c.Log, last: map[string]time.Time{}}
 	}
 	l.conn, l.events, err = zk.Connect(c.Servers, session,
 		zk.WithDialer(dialer(ctx, session)), zk.WithHostProvider(&hosts{}), zk.WithEventCallback(l.watch(began)),
-		zk.WithLogInfo(false), zk.WithLogger(&c.logger), zk.WithMaxBufferSize(8<<20))
+		zk.WithLogInfo(false), zk.WithLogger(c.logger), zk.WithMaxBufferSize(8<<20))
 	if err != nil {
 		cut()
 		return nil, err
@@ -208,9 +208,6 @@ func (l *logger) Printf(format string, v ...any) {
 	defer l.mu.Unlock()
 	if last, ok := l.last[format]; ok && now.Sub(last) < time.Minute {
 		return
-	}
-	if l.last == nil {
-		l.last = map[string]time.Time{}
 	}
 	l.last[format] = now
 	l.log.Warn("zookeeper client", "says", fmt.Sprintf(format, v...))

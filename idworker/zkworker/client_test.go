@@ -15,7 +15,7 @@ import (
 func TestEachKindOfTroubleIsLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
-		l := logger{log: slog.New(slog.NewTextHandler(&b, nil))}
+		l := &logger{log: slog.New(slog.NewTextHandler(&b, nil)), last: map[string]time.Time{}}
 		for range 150 {
 			l.Printf("failed to connect to %s", "a")
 			l.Printf("authentication failed: %v", "EOF")
