@@ -56,10 +56,10 @@ func (u *Users) AliasesOf(ctx context.Context, id idworker.ID) (names []string, 
 	return names, failed("aliases", err)
 }
 
-func aliasesOf(conn *gorm.DB, id idworker.ID) (names []string, err error) {
-	err = conn.Raw("SELECT name FROM user_names WHERE user_id = ? AND kind <> ?", int64(id), kindUsername).Scan(&names).Error
-	slices.Sort(names)
-	return names, err
+func aliasesOf(conn *gorm.DB, id idworker.ID) ([]string, error) {
+	user := []account.User{{ID: id}}
+	err := withAliases(conn, user)
+	return user[0].Aliases, err
 }
 
 // ChangeNames makes the username and the aliases of a user what decide makes of them, and

@@ -170,6 +170,9 @@ func (u *Users) List(ctx context.Context, after idworker.ID, limit int) ([]accou
 
 // withAliases reads the aliases of users, sorted.
 func withAliases(conn *gorm.DB, users []account.User) error {
+	if len(users) == 0 {
+		return nil
+	}
 	at, ids := make(map[int64]int, len(users)), make([]int64, len(users))
 	for i := range users {
 		ids[i] = int64(users[i].ID)
