@@ -59,11 +59,14 @@ func (db *DB) inTurn(ctx context.Context, f func() error) error {
 	}
 	for {
 		err := ctx.Err() // the turn may have come with the end
-		// What was committed to a file that is gone by then is not acknowledged.
-		for _, step := range []func() error{db.file.check, f, db.file.check} {
-			if err == nil {
-				err = step()
-			}
+		if err == nil {
+			err = db.file.check()
+		}
+		if err == nil {
+			err = f()
+		}
+		if err == nil { // what was committed to a file that is gone by now is not acknowledged
+			err = db.file.check()
 		}
 		if !busy(err) {
 			return err
