@@ -56,10 +56,7 @@ func (c keyAdd) Run(a *app) error {
 			_, _ = fmt.Fprintf(w, "key %s for %q, with the scopes %s, good until %s. It is shown only now:\n  %s\n",
 				made.ID, printable(u.Username), strings.Join(made.Scopes, ", "), until(&made.ServiceKey), made.Key.Reveal())
 		})
-		if err != nil {
-			return fmt.Errorf("%w; the key was made, and nobody has seen it: `key revoke %s` ends it", err, made.ID)
-		}
-		return nil
+		return unseen(err, "the key", "key revoke "+made.ID.String())
 	}))
 }
 

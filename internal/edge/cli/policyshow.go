@@ -236,6 +236,14 @@ func show(w io.Writer, asJSON bool, v any, f func(io.Writer)) error {
 	return t.Flush()
 }
 
+// unseen is err of showing a secret that was just made, with what takes it back; nil if it was shown.
+func unseen(err error, what, undo string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w; %s was made, and nobody has seen it: `%s` takes it back", err, what, undo)
+}
+
 // say prints the sentence that a verb returned, if there is one and it did not fail.
 func (a *app) say(sentence string, err error) error {
 	if err == nil && sentence != "" {

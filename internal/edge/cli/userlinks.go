@@ -127,10 +127,7 @@ func given(w io.Writer, name string, r client.PasswordReset) error {
 	}
 	_, err := fmt.Fprintf(w, "Give this to %q only: anyone who has it can set the password. It works once, until %s.\n%s",
 		printable(name), r.ExpiresAt.Format(time.RFC3339), how)
-	if err != nil {
-		return fmt.Errorf("%w; a link for %q was made, and nobody has seen it: `user reset %s --withdraw` takes it back, and so does another one", err, printable(name), printable(name))
-	}
-	return nil
+	return unseen(err, fmt.Sprintf("a link for %q", printable(name)), "user reset "+printable(name)+" --withdraw")
 }
 
 // life is how long a reset lasts.
