@@ -35,6 +35,7 @@ const (
 	RedisPassword      Trouble = "redis_password"
 	RedisPermission    Trouble = "redis_permission"
 	RedisUnknownMaster Trouble = "redis_unknown_master"
+	RedisNoSentinel    Trouble = "redis_no_sentinel"
 	RedisNoCluster     Trouble = "redis_no_cluster"
 	RedisIsCluster     Trouble = "redis_is_cluster"
 	RedisKeepsNoKeys   Trouble = "redis_keeps_no_keys"
@@ -64,8 +65,9 @@ var sentences = map[Trouble]string{
 
 	RedisSilent:        "does not answer",
 	RedisPassword:      "refuses the user or password",
-	RedisPermission:    "does not permit the user to read and write keys of the form fp:*",
+	RedisPermission:    "does not permit the user what flakepass asks; docs/rights.md has the rights that it needs",
 	RedisUnknownMaster: "has sentinels that know no master of that name",
+	RedisNoSentinel:    "is no sentinel; begin the URL with redis://",
 	RedisNoCluster:     "is not a cluster; begin the URL with redis://",
 	RedisIsCluster:     "is a cluster; begin the URL with redis+cluster://",
 	RedisKeepsNoKeys:   "is a server that keeps no keys; to reach Redis over sentinels begin the URL with redis+sentinel://",

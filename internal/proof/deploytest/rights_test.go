@@ -54,7 +54,7 @@ func TestTheRightsOfServingAreEnough(t *testing.T) {
 	for _, grant := range leastRights(t, "GRANT", c.DBName) {
 		run(strings.ReplaceAll(grant, "TO flakepass", "TO `"+name+"`"))
 	}
-	for _, acl := range leastRights(t, "ACL SETUSER", c.DBName) {
+	for _, acl := range leastRights(t, "ACL SETUSER flakepass on", c.DBName) {
 		d.Redis.Command(acl)
 	}
 	database := url.URL{Scheme: "mysql", User: url.UserPassword(name, secret), Host: c.Addr, Path: "/" + c.DBName}
@@ -85,5 +85,44 @@ func TestTheRightsOfServingAreEnough(t *testing.T) {
 	}
 	if r := e2e.Command(t, d.Vars, "", "migrate", "down", "--yes"); r.Code == 0 {
 		t.Error("who serves can take the tables away")
+	}
+}
+
+// TestTheRightsInAClusterAreEnough: in a cluster that lends the worker numbers too, with what
+// docs/rights.md names for both and no more, two instances get a number each, notify each
+// other of a logout and count guesses together; no server has refused anything.
+func TestTheRightsInAClusterAreEnough(t *testing.T) {
+	t.Parallel()
+	cluster := testenv.RedisCluster(t)
+	for _, node := range cluster.Nodes {
+		for _, acl := range leastRights(t, "ACL SETUSER", "") {
+			node.Command(acl)
+		}
+	}
+	d := e2e.OnSQLite(t)
+	d.Vars = e2e.With(d.Vars, "FLAKEPASS_REDIS", "redis+cluster://flakepass:secret@"+strings.Join(cluster.Addrs(), ","))
+	d.Vars["FLAKEPASS_WORKER"] = "redis"
+	a, b := d.Start(t), d.Start(t)
+	ada, other, password := e2e.NewClient(t, a.Public), e2e.NewClient(t, b.Public), e2e.NewPassword()
+	ada.Want(ada.Register("ada", password), 201, "")
+	token := other.Login("ada", password)
+	ada.Alive(token)
+	other.Want(other.Logout(token), 204, "")
+	testenv.Eventually(t, e2e.Patience, func() bool { return ada.Do("GET", "/v1/me", "", e2e.Bearer(token)).Status == 401 }, "the other instance has received it")
+	for range 4 {
+		ada.Want(ada.TryLogin("ada", e2e.NewPassword()), 401, "credentials_invalid")
+	}
+	for _, i := range []*e2e.Instance{a, b} {
+		if ready := e2e.NewClient(t, i.Ops).Do("GET", "/readyz", ""); ready.Status != 200 || strings.Contains(string(ready.Body), "warnings") {
+			t.Errorf("/readyz: %d %s", ready.Status, ready.Body)
+		}
+		if err := i.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, node := range cluster.Nodes {
+		if log := node.Command("ACL LOG"); strings.Contains(log, "reason") {
+			t.Errorf("a server has refused something:\n%s", log)
+		}
 	}
 }

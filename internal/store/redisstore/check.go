@@ -51,6 +51,8 @@ func Trouble(err error) fleet.Trouble {
 		return fleet.RedisPermission
 	case redis.IsReadOnlyError(err):
 		return fleet.RedisReadOnly
+	case strings.Contains(text, "unknown command 'SENTINEL'"), strings.Contains(text, "unknown command 'sentinel'"):
+		return fleet.RedisNoSentinel
 	case strings.Contains(text, "unknown command"):
 		return fleet.RedisKeepsNoKeys
 	case errors.As(err, &refusal):

@@ -15,7 +15,7 @@ import (
 
 // kinds are all that Check may find.
 var kinds = []error{
-	fleet.RedisSilent, fleet.RedisPassword, fleet.RedisPermission, fleet.RedisUnknownMaster, fleet.RedisNoCluster,
+	fleet.RedisSilent, fleet.RedisPassword, fleet.RedisPermission, fleet.RedisUnknownMaster, fleet.RedisNoSentinel, fleet.RedisNoCluster,
 	fleet.RedisIsCluster, fleet.RedisKeepsNoKeys, fleet.RedisReadOnly, fleet.RedisRefuses,
 }
 
@@ -53,6 +53,7 @@ func TestCheckNamesTheTrouble(t *testing.T) {
 	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Password: "PLANTED"}, nil) // it asks for none, and takes any
 	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Username: "x", Password: "PLANTED"}, fleet.RedisPassword)
 	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Cluster: true}, fleet.RedisNoCluster)
+	checks(t, redisstore.Server{Addrs: []string{open.Addr}, Master: "m"}, fleet.RedisNoSentinel)
 	checks(t, redisstore.Server{Addrs: []string{locked.Addr}, Password: "right"}, nil)
 	checks(t, redisstore.Server{Addrs: []string{locked.Addr}}, fleet.RedisPassword)
 	checks(t, redisstore.Server{Addrs: []string{locked.Addr}, Password: "PLANTED"}, fleet.RedisPassword)
