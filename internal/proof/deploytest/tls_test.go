@@ -29,7 +29,7 @@ func TestServeTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "it.crt"), filepath.Join(dir, "it.key")
-	roots := issue(t, cert, key, 1)
+	roots := issue(t, cert, key, 1, time.Hour)
 	vars := e2e.AnyPort()
 	vars["FLAKEPASS_TLS_CERT"], vars["FLAKEPASS_TLS_KEY"] = cert, key
 	p := e2e.StartProcess(t, dir, vars)
@@ -70,7 +70,7 @@ func TestServeTLS(t *testing.T) {
 		t.Errorf("plain HTTP is answered with\n%s", plain)
 	}
 
-	roots = issue(t, cert, key, 2)
+	roots = issue(t, cert, key, 2, 10*time.Hour) // an eleventh of its time is left
 	testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(p.Log.String(), "certificate read again") }, "the renewed certificate is not read")
 	if get(roots, true).serial != 2 {
 		t.Error("the old certificate is shown")
@@ -84,6 +84,10 @@ func TestServeTLS(t *testing.T) {
 	}
 	if !strings.Contains(string(e2e.Metrics(t, p.Ops)), "flakepass_tls_certificate_end_timestamp_seconds") {
 		t.Error("no metric says when the certificate ends")
+	}
+	testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(p.Log.String(), "was not renewed yet") }, "the log names the certificate that ends soon")
+	if ready := e2e.NewClient(t, p.Ops).Do("GET", "/readyz", ""); ready.Status != 200 || !strings.Contains(string(ready.Body), "was not renewed yet; renew "+cert) {
+		t.Errorf("/readyz: %d %s", ready.Status, ready.Body)
 	}
 }
 
@@ -189,15 +193,15 @@ func wholeAnswer(t *testing.T, address, request string) string {
 	return string(all)
 }
 
-// issue writes a certificate for this machine, and returns who believes it.
-func issue(t *testing.T, cert, key string, serial int64) *x509.CertPool {
+// issue writes a certificate for this machine that is so old and ends in an hour, and returns who believes it.
+func issue(t *testing.T, cert, key string, serial int64, age time.Duration) *x509.CertPool {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-age), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)

@@ -39,7 +39,8 @@ func settings(c *Config) []setting {
 		}, {
 			key: "tls_cert", empty: true, value: plain(&c.TLSCert, parsePath),
 			doc: "Path of a PEM file with the certificate of the API and its chain. With it the API serves HTTPS only, TLS 1.2 and " +
-				"1.3. Empty: plain HTTP, for use behind a proxy that terminates TLS. The file is read again when it changes.",
+				"1.3. Empty: plain HTTP, for use behind a proxy that terminates TLS. The file is read again when it changes. " +
+				"A certificate that has ended, or is not valid yet, is refused. `/readyz` and the log warn of one that has less than a tenth of its time left.",
 		}, {
 			key: "tls_key", empty: true, value: plain(&c.TLSKey, parsePath),
 			doc: "Path of the PEM file with the key of that certificate. The file is read again when it changes.",

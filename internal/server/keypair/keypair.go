@@ -58,15 +58,33 @@ func (p *Pair) Config() *tls.Config {
 // NotAfter is when the certificate expires.
 func (p *Pair) NotAfter() time.Time { return p.current.Load().Leaf.NotAfter }
 
+// Warnings are what an operator should know: the certificate has ended, or it has less
+// than a tenth of its time left. What renews a certificate does so before. Without a
+// certificate p is nil, and there are none.
+func (p *Pair) Warnings() []string {
+	if p == nil {
+		return nil
+	}
+	leaf, now := p.current.Load().Leaf, time.Now()
+	end := leaf.NotAfter.UTC().Format(time.RFC3339)
+	switch {
+	case now.After(leaf.NotAfter):
+		return []string{"the certificate of the API ended on " + end + ", and clients refuse it; renew " + p.certFile}
+	case leaf.NotAfter.Sub(now) < leaf.NotAfter.Sub(leaf.NotBefore)/10:
+		return []string{"the certificate of the API ends on " + end + " and was not renewed yet; renew " + p.certFile}
+	}
+	return nil
+}
+
 // Watch looks at both files, that often, until ctx ends. It compares what is in
 // them and not when they were written: a renewal may swap a link of a folder
 // above. changed is called with nil when others are in force, and with the reason
 // when they cannot be: the ones of before stay, and changed is not called again
-// until the files change.
-func (p *Pair) Watch(ctx context.Context, every time.Duration, changed func(error)) {
+// until the files change. warn is called with each warning of [Pair.Warnings], once.
+func (p *Pair) Watch(ctx context.Context, every time.Duration, changed func(error), warn func(string)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	failed := p.sum
+	failed, warned := p.sum, ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -81,6 +99,12 @@ func (p *Pair) Watch(ctx context.Context, every time.Duration, changed func(erro
 			changed(err)
 		}
 		failed = sum
+		for _, text := range p.Warnings() {
+			if text != warned {
+				warn(text)
+			}
+			warned = text
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ func TestRenewedCertificateIsShown(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			p.Watch(ctx, time.Second, func(err error) { reported = append(reported, err) })
+			p.Watch(ctx, time.Second, func(err error) { reported = append(reported, err) }, func(string) {})
 		}()
 		wait := func() { time.Sleep(5 * time.Second); synctest.Wait() }
 		first := shown(t, p)
@@ -114,6 +114,55 @@ func TestRenewedCertificateIsShown(t *testing.T) {
 		wait()
 		if len(reported) != 7 || reported[6] != nil || shown(t, p).Equal(second) {
 			t.Errorf("good again: reported %v", reported)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// TestCertificateThatEndsIsNamed: an operator who has no metric of it learns of a certificate
+// that nobody renews from the log and from /readyz, before it ends and after.
+func TestCertificateThatEndsIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		cert, key := write(t, dir, "it", time.Now().Add(3*time.Hour)) // of 24
+		p, err := keypair.Load(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var warned []string
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p.Watch(ctx, time.Second, func(error) {}, func(text string) { warned = append(warned, text) })
+		}()
+		for _, c := range []struct {
+			after time.Duration
+			want  []string // a word of each warning so far
+		}{{10 * time.Minute, nil}, {time.Hour, []string{"ends on"}}, {time.Hour, []string{"ends on"}}, {time.Hour, []string{"ends on", "ended on"}}} {
+			time.Sleep(c.after)
+			synctest.Wait()
+			if len(warned) != len(c.want) {
+				t.Fatalf("warned %q; want %q", warned, c.want)
+			}
+			for i, want := range c.want {
+				if !strings.Contains(warned[i], want) || !strings.Contains(warned[i], cert) {
+					t.Errorf("warned %q; want %q and the file", warned[i], want)
+				}
+			}
+			if now := p.Warnings(); len(c.want) == 0 && len(now) != 0 || len(c.want) > 0 && (len(now) != 1 || now[0] != warned[len(warned)-1]) {
+				t.Errorf("/readyz has %q; the log had %q", now, warned)
+			}
+		}
+		write(t, dir, "it", time.Now().Add(24*time.Hour))
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if now := p.Warnings(); len(now) != 0 || len(warned) != 2 {
+			t.Errorf("renewed: %q, logged %q", now, warned)
+		}
+		if (*keypair.Pair)(nil).Warnings() != nil {
+			t.Error("a server without a certificate has a warning of it")
 		}
 		cancel()
 		<-done

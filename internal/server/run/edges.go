@@ -36,7 +36,7 @@ func (s *system) api() (http.Handler, error) {
 		FactorStates: s.factors, AdminsNeedFactor: s.cfg.SecondFactor == config.SecondFactorAdmins,
 		Recognition: recognition{s.sessions, s.tiers}, InForce: s.rule, News: s.tiers.news,
 		Ready: func(ctx context.Context) []string { return fleet.Sentences(s.reasons(ctx)) }, Warnings: func() []string {
-			return slices.Concat(s.evicts.warnings(), s.passwords.warnings(), s.hookWarnings(), s.hashing().warnings())
+			return slices.Concat(s.evicts.warnings(), s.passwords.warnings(), s.hookWarnings(), s.hashing().warnings(), s.pair.Warnings())
 		},
 		RegistrationOpen: s.cfg.Registration == config.RegistrationOpen, TokenHeader: s.cfg.TokenHeader,
 		ForwardKey: forward, Bound: s.cfg.RevocationBound, PublicURL: s.cfg.PublicURL, TrustedProxies: s.cfg.TrustedProxies, Spec: api.Spec(), Log: s.log,
@@ -96,5 +96,7 @@ func (p *ports) renew(ctx context.Context, log *slog.Logger, metrics *telemetry.
 			return
 		}
 		log.InfoContext(ctx, "certificate read again", "until", p.pair.NotAfter().UTC())
+	}, func(warning string) {
+		log.WarnContext(ctx, warning) //nolint:sloglint // one of two texts
 	})
 }
