@@ -3,11 +3,13 @@ package consoletest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
@@ -147,9 +149,7 @@ func (b *browser) pressUntil(what, want string) {
 
 func (b *browser) path() string {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, e2e.Patience)
-	defer cancel()
-	at, err := chromedp.Run(ctx, chromedp.Location())
+	at, err := read(b, chromedp.Location())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -168,12 +168,25 @@ func (b *browser) value(field string) string {
 	return v
 }
 
+// read asks the page. One that makes way for the next while it is asked gives no answer:
+// then the next one is asked.
+func read[T any](b *browser, question chromedp.Action[T]) (T, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, e2e.Patience)
+	defer cancel()
+	for {
+		answer, err := chromedp.Run(ctx, question)
+		var refusal *cdproto.Error
+		if !errors.As(err, &refusal) || !strings.HasPrefix(refusal.Message, "Inspected target navigated") &&
+			!strings.HasPrefix(refusal.Message, "Execution context was destroyed") {
+			return answer, err
+		}
+	}
+}
+
 // evaluate is the value of an expression in the page, awaited.
 func evaluate[T any](b *browser, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, e2e.Patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	v, err := read(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
 		b.t.Fatal(err)
 	}
