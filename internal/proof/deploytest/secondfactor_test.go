@@ -112,3 +112,37 @@ func TestAMissingKeyFileStopsTheStart(t *testing.T) { //nolint:tparallel // what
 		t.Errorf("serve = %v, want %q", err, want)
 	}
 }
+
+// TestKeyOfSecondFactorsIsRolledOutInstanceByInstance: on the way that docs/cryptography.md names, each
+// instance checks the codes of users who have added a factor at any other, at every step. With the
+// new key in front at once it cannot, and says 503, not that the code is wrong.
+func TestKeyOfSecondFactorsIsRolledOutInstanceByInstance(t *testing.T) {
+	t.Parallel()
+	const key = "FLAKEPASS_SECOND_FACTOR_KEY"
+	older, newer := strings.Repeat("5a", 32), strings.Repeat("6b", 32)
+	d := e2e.OnSQLite(t)
+	password := e2e.NewPassword()
+	for step, c := range []struct {
+		at, other string // the keys of the instance where a factor is added, and of the one where the user logs in
+		status    int
+	}{
+		{older, older + "," + newer, 200}, {older + "," + newer, older, 200},
+		{older + "," + newer, newer + "," + older, 200}, {newer + "," + older, older + "," + newer, 200},
+		{newer + "," + older, older, 503},
+	} {
+		first, second := d.Start(t, key, c.at), d.StartLoud(t, key, c.other)
+		name := "user" + string(rune('a'+step))
+		at, other := e2e.NewClient(t, first.Public), e2e.NewClient(t, second.Public)
+		at.Want(at.Register(name, password), 201, "")
+		secret, _ := e2e.EnrolByAPI(t, at, at.Login(name, password), password)
+		answer := other.Do("POST", "/v1/login", e2e.Object("username", name, "password", password, "code", e2e.NextCode(t, secret, 1)))
+		if answer.Status != c.status {
+			t.Errorf("step %d: %d %s; want %d", step, answer.Status, answer.Body, c.status)
+		}
+		for _, i := range []*e2e.Instance{first, second} {
+			if err := i.Stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
