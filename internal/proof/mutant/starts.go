@@ -25,6 +25,30 @@ func starts() []Mutant {
 			Name: "a longer bound of another instance is not noticed", File: "internal/domain/fleet/reporter.go",
 			Old: "longest > bound && ", New: "longest > bound && bound == 0 && ",
 			Package: "internal/domain/fleet", Test: "^TestLongerBound",
+		}, {
+			Name: "a change is made in a file that is gone", File: "internal/store/sqlstore/retry.go",
+			Old: "\t\tif err == nil {\n\t\t\terr = db.file.check()\n\t\t}\n\t\tif err == nil {\n\t\t\terr = f()\n", New: "\t\tif err == nil {\n\t\t\terr = f()\n",
+			Package: "internal/store/sqlstore", Test: "^TestChangeOfAFileThatIsGone$",
+		}, {
+			Name: "what was committed to a file that is gone is acknowledged", File: "internal/store/sqlstore/retry.go",
+			Old: "if err == nil { // what was committed", New: "if false { // what was committed",
+			Package: "internal/store/sqlstore", Test: "^TestChangeOfAFileThatIsGone$",
+		}, {
+			Name: "a file that came back decides", File: "internal/store/sqlstore/retry.go",
+			Old: "\tif !f.gone.Load() {\n", New: "\t{\n",
+			Package: "internal/store/sqlstore", Test: "^TestChangeOfAFileThatIsGone$",
+		}, {
+			Name: "statements go on in a file that is gone", File: "internal/store/sqlstore/retry.go",
+			Old: "if f != nil && f.gone.Load() {", New: "if f != nil && f.gone.Load() && f.path == \"\" {",
+			Package: "internal/store/sqlstore", Test: "^TestChangeOfAFileThatIsGone$",
+		}, {
+			Name: "a certificate that ends is not named", File: "internal/server/keypair/keypair.go",
+			Old: "leaf.NotAfter.Sub(leaf.NotBefore)/10:", New: "leaf.NotAfter.Sub(leaf.NotBefore)/1000:",
+			Package: "internal/server/keypair", Test: "^TestCertificateThatEndsIsNamed$",
+		}, {
+			Name: "a certificate of next week is shown", File: "internal/server/keypair/keypair.go",
+			Old: "if leaf.NotBefore.After(now.Add(skew)) {", New: "if leaf.NotBefore.After(now.Add(1000 * skew)) && skew < 0 {",
+			Package: "internal/server/keypair", Test: "^TestLoadSaysWhichFileIsWrong$",
 		},
 	}
 }

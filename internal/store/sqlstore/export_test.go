@@ -22,6 +22,9 @@ type UserRow = userRow
 // SlowestChange is how long one change may take.
 const SlowestChange = tau
 
+// InTurn is inTurn.
+func (db *DB) InTurn(ctx context.Context, f func() error) error { return db.inTurn(ctx, f) }
+
 // SQLiteSource is the DSN for a file.
 func SQLiteSource(path string) string { return sqliteSource(path) }
 
