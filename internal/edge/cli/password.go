@@ -38,7 +38,7 @@ func (a *app) typed(fromInput bool) (string, error) {
 	if !fromInput {
 		return a.hidden("Password: ")
 	}
-	line, err := bufio.NewReader(io.LimitReader(a.in, 4096)).ReadString('\n')
+	line, err := a.ask("", func() (string, error) { return bufio.NewReader(io.LimitReader(a.in, 4096)).ReadString('\n') })
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
@@ -51,13 +51,20 @@ func (a *app) hidden(prompt string) (string, error) {
 	if !ok {
 		return "", errors.New("no terminal to ask for the password; pipe it in and say --password-stdin")
 	}
-	_, _ = fmt.Fprint(a.errs, prompt)
-	b, err := term.ReadPassword(int(f.Fd()))
-	_, _ = fmt.Fprintln(a.errs)
+	before, err := term.GetState(int(f.Fd()))
 	if err != nil {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
-	return string(b), nil
+	text, err := a.ask(prompt, func() (string, error) {
+		b, err := term.ReadPassword(int(f.Fd()))
+		_, _ = fmt.Fprintln(a.errs)
+		return string(b), err
+	})
+	if err != nil {
+		_ = term.Restore(int(f.Fd()), before) // it would go on hiding what is typed
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	return text, nil
 }
 
 // hash is the process in which a server has passwords hashed. No help names it.

@@ -114,6 +114,13 @@ func (a *app) confirmBy(what, is, word string) error {
 // answer asks a person for one line, which the terminal shows. It fails if there is none, or
 // if the command is to end.
 func (a *app) answer(prompt string) (string, error) {
+	text, err := a.ask(prompt, func() (string, error) { return bufio.NewReader(a.in).ReadString('\n') })
+	return strings.TrimSpace(text), err
+}
+
+// ask waits for what a person types, or until the command is to end: the signal of Ctrl-C
+// does not end a read.
+func (a *app) ask(prompt string, read func() (string, error)) (string, error) {
 	type line struct {
 		text string
 		err  error
@@ -121,17 +128,19 @@ func (a *app) answer(prompt string) (string, error) {
 	_, _ = fmt.Fprint(a.errs, prompt)
 	typed := make(chan line, 1)
 	go func() { // ends with the process, at the latest
-		text, err := bufio.NewReader(a.in).ReadString('\n')
-		typed <- line{strings.TrimSpace(text), err}
+		text, err := read()
+		typed <- line{text, err}
 	}()
 	select {
 	case l := <-typed:
 		return l.text, l.err
 	case <-a.ctx.Done():
 		_, _ = fmt.Fprintln(a.errs)
-		return "", a.ctx.Err()
+		return "", errInterrupted
 	}
 }
+
+var errInterrupted = errors.New("interrupted before an answer; nothing was changed")
 
 // deletingVerbs delete a user. ended is as in userVerbs. deleteUser returns
 // account.ErrLastAdmin or client.LastAdmin if no admin would be left.

@@ -72,16 +72,19 @@ func (x *terminal) until(prompt string) {
 	}
 }
 
-// types types a secret, once the terminal does not show it: a person is slower than
+// types types a secret and presses Enter.
+func (x *terminal) types(text string) { x.t.Helper(); x.presses(text + "\n") }
+
+// presses presses keys, once the terminal does not show them: a person is slower than
 // the command, which asks first.
-func (x *terminal) types(text string) {
+func (x *terminal) presses(keys string) {
 	x.t.Helper()
 	testenv.Eventually(x.t, e2e.Patience, func() bool {
 		var mode syscall.Termios
 		control(x.t, x.master, syscall.TCGETS, unsafe.Pointer(&mode))
 		return mode.Lflag&syscall.ECHO == 0
 	}, "the terminal does not show what is typed")
-	if _, err := x.master.WriteString(text + "\n"); err != nil {
+	if _, err := x.master.WriteString(keys); err != nil {
 		x.t.Fatal(err)
 	}
 }
@@ -202,5 +205,30 @@ func TestRemoteLoginAsksWhichOneEnds(t *testing.T) {
 	c.Dead(in.Field("token"), "token_replaced")
 	if left := e2e.Count(t, d.SQL(t), "SELECT length(recovery_codes) / 32 FROM users"); left != 7 {
 		t.Errorf("%d recovery codes are left of 10, want 7", left)
+	}
+}
+
+// TestCtrlCEndsAQuestion: it ends the command, nothing was changed, and the terminal shows again
+// what is typed.
+func TestCtrlCEndsAQuestion(t *testing.T) {
+	t.Parallel()
+	d := e2e.OnSQLite(t)
+	for _, at := range []string{"Password: ", "Again: "} {
+		x := onTerminal(t, d.Vars, "user", "add", "ada")
+		x.until("Password: ")
+		if at == "Again: " {
+			x.types(e2e.NewPassword())
+			x.until(at)
+		}
+		x.presses("half of it\x03")
+		r := x.end()
+		var mode syscall.Termios
+		control(t, x.master, syscall.TCGETS, unsafe.Pointer(&mode))
+		if r.Code != 1 || !strings.Contains(r.Out, "nothing was changed") || mode.Lflag&syscall.ECHO == 0 {
+			t.Errorf("%s exit code %d, the terminal shows what is typed: %v\n%s", at, r.Code, mode.Lflag&syscall.ECHO != 0, r.Out)
+		}
+	}
+	if n := e2e.Count(t, d.SQL(t), "SELECT COUNT(*) FROM users"); n != 0 {
+		t.Errorf("%d users were added", n)
 	}
 }

@@ -13,7 +13,9 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,14 +64,15 @@ func TestRenewedCertificateIsShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var reported []error
+		var said said[error]
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			p.Watch(ctx, time.Second, func(err error) { reported = append(reported, err) }, func(string) {})
+			p.Watch(ctx, time.Second, said.add, func(string) {})
 		}()
-		wait := func() { time.Sleep(5 * time.Second); synctest.Wait() }
+		var reported []error
+		wait := func() { time.Sleep(5 * time.Second); synctest.Wait(); reported = said.list() }
 		first := shown(t, p)
 		wait()
 		if len(reported) != 0 {
@@ -130,12 +133,12 @@ func TestCertificateThatEndsIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var warned []string
+		var said said[string]
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			p.Watch(ctx, time.Second, func(error) {}, func(text string) { warned = append(warned, text) })
+			p.Watch(ctx, time.Minute, func(error) {}, said.add)
 		}()
 		for _, c := range []struct {
 			after time.Duration
@@ -143,6 +146,7 @@ func TestCertificateThatEndsIsNamed(t *testing.T) {
 		}{{10 * time.Minute, nil}, {time.Hour, []string{"ends on"}}, {time.Hour, []string{"ends on"}}, {time.Hour, []string{"ends on", "ended on"}}} {
 			time.Sleep(c.after)
 			synctest.Wait()
+			warned := said.list()
 			if len(warned) != len(c.want) {
 				t.Fatalf("warned %q; want %q", warned, c.want)
 			}
@@ -156,10 +160,10 @@ func TestCertificateThatEndsIsNamed(t *testing.T) {
 			}
 		}
 		write(t, dir, "it", time.Now().Add(24*time.Hour))
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		if now := p.Warnings(); len(now) != 0 || len(warned) != 2 {
-			t.Errorf("renewed: %q, logged %q", now, warned)
+		if now := p.Warnings(); len(now) != 0 || len(said.list()) != 2 {
+			t.Errorf("renewed: %q, logged %q", now, said.list())
 		}
 		if (*keypair.Pair)(nil).Warnings() != nil {
 			t.Error("a server without a certificate has a warning of it")
@@ -167,6 +171,24 @@ func TestCertificateThatEndsIsNamed(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// A said is what a watcher has said so far.
+type said[T any] struct {
+	mu  sync.Mutex
+	all []T
+}
+
+func (s *said[T]) add(one T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, one)
+}
+
+func (s *said[T]) list() []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
 }
 
 // shown is the certificate that a client would be shown.
