@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/wire"
-	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
@@ -95,7 +94,7 @@ func (c migrateDown) Run(a *app) error {
 		if err := migrations.Check(ctx, db.SQL(), db.Dialect()); errors.Is(err, migrations.ErrAhead) {
 			return err
 		}
-		switch n := running(ctx, db); {
+		switch n := run.Running(ctx, db); {
 		case len(have) > 0 && !c.Yes:
 			if err := c.agreed(ctx, a, cfg, db, have); err != nil {
 				return err
@@ -148,22 +147,10 @@ func (c migrateDown) loses(ctx context.Context, cfg config.Config, db *sqlstore.
 		}
 		what += fmt.Sprintf(" That is everything; users, with their passwords and logins: %d.", n)
 	}
-	if n := running(ctx, db); n > 0 {
+	if n := run.Running(ctx, db); n > 0 {
 		what += fmt.Sprintf(" Instances that run on this database: %d. Stop them first: they lack what is undone, and answer with errors.", n)
 	}
 	return what, nil
-}
-
-// running is how many instances have reported lately: 0 also if that cannot be read, as in
-// a schema that has no table of them.
-func running(ctx context.Context, db *sqlstore.DB) (n int) {
-	all, _ := (&sqlstore.Instances{DB: db}).List(ctx, fleet.Most)
-	for i := range all {
-		if !all[i].Late() {
-			n++
-		}
-	}
-	return n
 }
 
 func (c migrateStatus) Run(a *app) error {

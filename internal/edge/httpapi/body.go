@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -46,8 +47,8 @@ func bindBody(c *gin.Context, v any) ([]byte, error) {
 }
 
 // read is the body of a request, if it is of that kind, in UTF-8 if it says so,
-// and not too large. It fails with foreign for another kind, and with broken if
-// the body does not come whole.
+// and not too large. It fails with foreign for another kind, with errLate if it does not
+// come whole within the server's limit of time, and with broken if it does not otherwise.
 func read(c *gin.Context, kind string, foreign, broken error) ([]byte, error) {
 	got, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	charset, given := params["charset"]
@@ -69,6 +70,9 @@ func read(c *gin.Context, kind string, foreign, broken error) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, errTooLarge
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, errLate
 	}
 	if err != nil {
 		return nil, broken

@@ -8,8 +8,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
@@ -118,6 +121,27 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		}
 		if strings.Contains(body, "canary") {
 			t.Errorf("%s %s : the answer has the cause", c.method, c.path)
+		}
+	}
+}
+
+// TestLateBodyIsNoMalformedOne: over a bad network a body may not arrive in time. Nothing is wrong with
+// it, so the client is told to send it again.
+func TestLateBodyIsNoMalformedOne(t *testing.T) {
+	for kind, path := range map[string]string{"application/json": "/v1/login", "application/x-www-form-urlencoded": "/v1/introspect"} {
+		for err, want := range map[error]int{os.ErrDeadlineExceeded: 503, io.ErrUnexpectedEOF: 400} {
+			late := io.MultiReader(strings.NewReader("token="), iotest.ErrReader(fmt.Errorf("read tcp: %w", err)))
+			req, failed := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x"+path, late)
+			if failed != nil {
+				t.Fatal(failed)
+			}
+			req.Header.Set("Content-Type", kind)
+			req.Header.Set("Authorization", "Bearer "+flakepass.NewToken(who.SessionID).Reveal())
+			answer := httptest.NewRecorder()
+			handler(t, &world{role: "service"}, nil).ServeHTTP(answer, req)
+			if answer.Code != want || (want == 503) != (answer.Header().Get("Retry-After") != "") {
+				t.Errorf("%s with %v: %d %s, want %d", path, err, answer.Code, answer.Body, want)
+			}
 		}
 	}
 }

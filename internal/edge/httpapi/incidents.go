@@ -69,6 +69,7 @@ var (
 	errCoding    = errors.New("body has a content coding")
 	errTooLarge  = errors.New("body too large")
 	errBody      = errors.New("body is not the JSON that is expected")
+	errLate      = errors.New("body does not arrive in time")
 	errClosed    = errors.New("registration is closed")
 	errFollowers = errors.New("too many follow already")
 	errNoKey     = errors.New("a token in the place of a service key")
@@ -94,6 +95,8 @@ var problems = append([]knownProblem{
 		Detail: "a body may have at most 8192 bytes"}},
 	{errBody, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
 		Detail: "send one JSON object in UTF-8 with exactly the documented fields, each once"}},
+	{errLate, problem.Problem{Status: 503, Code: "unavailable", Title: "the request did not arrive in time",
+		Detail: "a request has to arrive within ten seconds; send it again", RetryAfter: time.Second}},
 	{errClosed, problem.Problem{Status: 403, Code: "registration_closed", Title: "registration is closed",
 		Detail: "ask an administrator for an account"}},
 	{login.ErrCurrent, problem.Problem{Status: 403, Code: "current_password_invalid", Title: "current password not valid"}},

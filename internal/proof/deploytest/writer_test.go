@@ -1,6 +1,9 @@
 package deploytest
 
 import (
+	"context"
+	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -126,6 +129,31 @@ func TestNobodyWaitsInVain(t *testing.T) {
 		}
 		if waits := strings.Contains(r.Errs, "waiting for a database"); waits != (c.wait == "1s") {
 			t.Errorf("%s: it waited: %v\n%s", c.name, waits, r.Errs)
+		}
+	}
+}
+
+// TestAUserWhomTheDatabaseRefuses: the error of a start says what to do about each.
+func TestAUserWhomTheDatabaseRefuses(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.MySQL(t) // without tables
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := e2e.OnServer(t, dsn, nil)
+	root := d.SQL(t)
+	for how, says := range map[string]string{
+		"PASSWORD EXPIRE": "ALTER USER", "ACCOUNT LOCK": "ACCOUNT UNLOCK", "ACCOUNT UNLOCK": "migrate up",
+	} {
+		name := says[:3] + strconv.Itoa(len(how)) + config.DBName[max(0, len(config.DBName)-16):]
+		e2e.Execute(t, root, "CREATE USER `"+name+"` IDENTIFIED BY 'a password for the test' "+how)
+		t.Cleanup(func() { _, _ = root.ExecContext(context.WithoutCancel(t.Context()), "DROP USER `"+name+"`") })
+		e2e.Execute(t, root, "GRANT SELECT, INSERT, UPDATE, DELETE ON `"+config.DBName+"`.* TO `"+name+"`")
+		database := url.URL{Scheme: "mysql", User: url.UserPassword(name, "a password for the test"), Host: config.Addr, Path: "/" + config.DBName}
+		r := e2e.Command(t, d.With("FLAKEPASS_DATABASE", database.String()), "", "serve")
+		if r.Code != 1 || !strings.Contains(r.Errs, says) {
+			t.Errorf("%s: exit code %d; want advice about %q\n%s", how, r.Code, says, r.Errs)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	var want bytes.Buffer
 	want.WriteString("# Settings\n\n" +
 		"For operators: every setting of the server. Each is a variable of the environment, or a key of the YAML file that\n" +
-		"`--config` names; the environment has priority. All faults of a configuration are reported at once.\n" +
+		"`--config` names; the environment has priority. All values that cannot be right are reported at once; what is in the files that they name, one after the other.\n" +
 		"`flakepass config` prints the values in force.\n\n")
 	if err := config.Reference(&want); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
@@ -54,7 +55,7 @@ func migrated(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlsto
 	}
 	_ = db.Close()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w%s", err, remedy(err))
 	}
 	if len(applied) > 0 {
 		log.InfoContext(ctx, "database migrated", "steps", len(applied))
@@ -98,7 +99,7 @@ func OpenOrMake(ctx context.Context, cfg config.Config, log *slog.Logger, out io
 	}
 	_ = db.Close()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w%s", err, remedy(err))
 	}
 	return OpenExisting(ctx, cfg, log)
 }
@@ -163,15 +164,35 @@ func Connect(ctx context.Context, cfg config.Config, log *slog.Logger, patient b
 	return db, nil
 }
 
-// remedy says what to do about a database that cannot be opened.
+// remedy says what to do about a database that cannot be opened or migrated.
 func remedy(err error) string {
-	const noSuchDatabase, accessDenied, databaseDenied = 1049, 1045, 1044
+	const (
+		noSuchDatabase, accessDenied, databaseDenied, commandDenied = 1049, 1045, 1044, 1142
+		passwordExpired, passwordMustChange, accountLocked          = 1862, 1820, 3118
+
+		sqliteIO, sqliteFull, sqliteCannotOpen = 10, 13, 14
+	)
 	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		switch refused.Number {
 		case noSuchDatabase:
 			return "; make it on the server (CREATE DATABASE ... CHARACTER SET utf8mb4), or correct the name"
 		case accessDenied, databaseDenied:
 			return "; correct the user or the password, or grant the user the database"
+		case commandDenied:
+			return "; run `flakepass migrate up` with a user who has all rights on the database, or grant this one them (docs/rights.md)"
+		case passwordExpired, passwordMustChange:
+			return "; set the password of the user anew on the server (ALTER USER ... IDENTIFIED BY ...)"
+		case accountLocked:
+			return "; unlock the user on the server (ALTER USER ... ACCOUNT UNLOCK)"
+		}
+	}
+	if coded, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err); ok {
+		switch coded.Code() & 0xff { // without the extended kind
+		case sqliteIO, sqliteFull, sqliteCannotOpen:
+			return "; is the disk full, the file system read-only, or the folder of another user?"
 		}
 	}
 	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) {
@@ -189,6 +210,18 @@ func Applied(ctx context.Context, db *sqlstore.DB) (list []migrations.State, err
 		}
 	}
 	return list, err
+}
+
+// Running is how many instances have reported lately: 0 also if that cannot be read, as in
+// a schema that has no table of them.
+func Running(ctx context.Context, db *sqlstore.DB) (n int) {
+	all, _ := (&sqlstore.Instances{DB: db}).List(ctx, fleet.Most)
+	for i := range all {
+		if !all[i].Late() {
+			n++
+		}
+	}
+	return n
 }
 
 // Place is where the database is, for a person: the absolute path of its file,
