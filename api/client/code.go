@@ -33,7 +33,7 @@ const (
 	ServiceKeyRequired Code = "service_key_required"
 	// RoleNotIssuable: the key opens no logins of admins and services.
 	RoleNotIssuable Code = "role_not_issuable"
-	// IdempotencyKeyReused: another request had this key.
+	// IdempotencyKeyReused: another request had this key, or the login of this one has ended.
 	IdempotencyKeyReused Code = "idempotency_key_reused"
 
 	// Of a caller.

@@ -61,7 +61,7 @@ type Issued struct {
 //
 // It also fails with [NotFound] if there is no such user; [UsernameTaken] if the name of a new user is;
 // [RoleNotIssuable] for an admin or a service; [ScopeMissing]; and [IdempotencyKeyReused] if another
-// request had this RequestID. After a 5xx or no answer a login may have begun: send it again, with the
+// request had this RequestID, or if the login of this one has ended meanwhile. After a 5xx or no answer a login may have begun: send it again, with the
 // same RequestID.
 func (c *Client) Issue(ctx context.Context, i Issue) (Issued, error) {
 	ip := ""

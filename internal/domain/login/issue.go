@@ -65,8 +65,8 @@ type IssuedLogin struct {
 // ends. Only a code can be guessed, so only that is an attempt.
 //
 // It also fails with an [*invalid.Error], which is also for an external ID of a deleted user,
-// [account.ErrNotFound], [account.ErrExists] if the name of a new user is taken, [ErrIssueRole]
-// and [session.ErrRequestReused]; and as the check of the key does, which is
+// [account.ErrNotFound], [account.ErrExists] if the name of a new user is taken, [ErrIssueRole],
+// [session.ErrRequestReused] and [session.ErrRequestOver]; and as the check of the key does, which is
 // made again in the transaction that makes a user, and in the one in which the login begins.
 func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, error) {
 	how, err := s.check(&in)
@@ -119,7 +119,7 @@ func issuing(err error) error {
 	if errors.Is(err, account.ErrStale) || errors.Is(err, account.ErrNotFound) {
 		return account.Undecided(errChanged)
 	}
-	if errors.Is(err, account.ErrDisabled) || errors.Is(err, session.ErrRequestReused) {
+	if errors.Is(err, account.ErrDisabled) || errors.Is(err, session.ErrRequestReused) || errors.Is(err, session.ErrRequestOver) {
 		return err
 	}
 	return fmt.Errorf("login: issue: %w", account.Undecided(err))

@@ -56,6 +56,7 @@ var reasons = []struct {
 	{ErrIssueRole, "role_not_issuable", true},
 	{account.ErrNotFound, "not_found", false},
 	{session.ErrRequestReused, "idempotency_key_reused", false},
+	{session.ErrRequestOver, "idempotency_key_reused", false},
 	{account.ErrDisabled, "account_disabled", true},
 	{account.ErrShort, "password_reset_required", true},
 	{account.ErrExists, "username_taken", true},

@@ -100,7 +100,7 @@ func (o *Opening) Event(b Begun) (audit.Event, error) {
 			before[i].Reason = RepeatedReason
 		}
 	}
-	if b.Repeats != 0 { // also if that login has ended meanwhile
+	if b.Repeats != 0 {
 		reason = RepeatedReason
 	}
 	if o.Act != 0 {

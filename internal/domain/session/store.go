@@ -66,7 +66,8 @@ type Issued struct {
 	Auth
 	// Request identifies the request of the issuer, if it is to be safe to repeat: a session
 	// that the same request has opened within [RequestLife] ends for the new one, whatever the
-	// policy says. Begin fails with [ErrRequestReused] if it had another body.
+	// policy says. Begin fails with [ErrRequestReused] if it had another body, and with
+	// [ErrRequestOver] if that session has ended meanwhile.
 	Request *Request
 	// Factor is since when the user has the second factor of which a code was accepted; zero
 	// if none was needed. It is kept with Request, for which the code is not looked at again.
@@ -81,3 +82,7 @@ const RequestLife = 10 * time.Minute
 
 // ErrRequestReused means that an issuer has sent two bodies under one name.
 var ErrRequestReused = errors.New("another request had that name")
+
+// ErrRequestOver means that the session that a request has opened has ended: the request, with
+// its proofs, is from before that end, and undoes none.
+var ErrRequestOver = errors.New("the session of that request has ended")

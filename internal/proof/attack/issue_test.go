@@ -70,7 +70,7 @@ func TestIssuerOpensNothingElse(t *testing.T) {
 }
 
 // TestReplayedIssueLeavesOneLogin: who replays a request of an issuer, which takes its key, has one
-// login in the place of another, and cannot make it another user's.
+// login in the place of another, cannot make it another user's, and has none after the user has logged out.
 func TestReplayedIssueLeavesOneLogin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -93,6 +93,12 @@ func TestReplayedIssueLeavesOneLogin(t *testing.T) {
 		t.Errorf("another body: %d %s", a.status, a.body)
 	}
 	w.alive(second.field("token"))
+	if a := w.send("POST", w.api, "/v1/logout", `{"everywhere":true}`, bearer(second.field("token"))...); a.status != 204 {
+		t.Errorf("log out everywhere: %d %s", a.status, a.body)
+	}
+	if a := again(body); a.status != 422 || a.field("code") != "idempotency_key_reused" || !strings.Contains(a.field("detail"), "has ended") {
+		t.Errorf("after that: %d %s", a.status, a.body)
+	}
 	if record := w.dump("audit_events"); strings.Count(record, "issue_repeated") == 0 {
 		t.Error("the record does not say that it was repeated")
 	}

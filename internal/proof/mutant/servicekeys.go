@@ -48,6 +48,7 @@ func serviceKeys() []Mutant {
 		key("a request is known of any factor", store+"/issue.go", "if kept.FactorAt != 0 {", "if kept.FactorAt < 0 {", store, "^TestRequestIsKnownWith/^SQLite$"),
 		key("an issuer gets a ticket", "internal/domain/login/room.go", "if !ticketed {", "if !ticketed && user == nil {", "internal/domain/login", "^TestIssueAboveTheLimit"),
 		key("a repeated request leaves two logins", store+"/begin.go", "cmp.Or(repeats, o.Place.Instead)", "cmp.Or(o.Place.Instead, repeats*0)", store, "^TestRepeatedRequestLeavesOneSession/^SQLite$"),
+		key("a repeated request undoes an end", store+"/issue.go", "case !slices.ContainsFunc(has, func", "case kept.UserID == 0 && !slices.ContainsFunc(has, func", store, "^TestRepeatedRequestBringsBackNoEnd/^SQLite$"),
 		key("another body is taken for a repeated request", store+"/issue.go", "case !rows[0].old() && !bytes.Equal(rows[0].Body, r.Body[:]):", "case bytes.Equal(rows[0].Body, nil):", store, "^TestRepeatedRequestLeavesOneSession/^SQLite$"),
 		key("a request is known for ever", store+"/issue.go", "return k.Age >= session.RequestLife.Milliseconds()", "return k.Age < 0", store, "^TestRepeatedRequestLeavesOneSession/^SQLite$"),
 		key("an old proof of an issuer is one of now", store+"/rows.go", "return \"?\", []any{how.At.UnixMilli()}", "return d.now, nil", store, "^TestIssuedProofIsThatOfTheIssuer/^SQLite$"),

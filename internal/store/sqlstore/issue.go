@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -56,10 +57,11 @@ func (u *Users) ByRequest(ctx context.Context, by idworker.ID, r *session.Reques
 	return idworker.ID(kept.UserID), factor, nil
 }
 
-// opened is the session that the request of o has opened before; 0 if it has opened none that
-// is still known, or has no name. The row of the user is locked, so the same request is not
-// answered beside this one.
-func (s *Sessions) opened(tx *gorm.DB, o *session.Opening) (idworker.ID, error) {
+// opened is the session, of those that the user has, that the request of o has opened before; 0
+// if it has opened none that is still known, or has no name. It fails with
+// [session.ErrRequestOver] if that session has ended: whatever ended it comes after the proofs of
+// the request. The row of the user is locked, so the same request is not answered beside this one.
+func (s *Sessions) opened(tx *gorm.DB, o *session.Opening, has []session.Session) (idworker.ID, error) {
 	r := o.Place.Issued.Request
 	if r == nil {
 		return 0, nil
@@ -70,6 +72,8 @@ func (s *Sessions) opened(tx *gorm.DB, o *session.Opening) (idworker.ID, error) 
 		return 0, err
 	case kept.old():
 		return 0, tx.Exec("DELETE FROM issue_requests WHERE key_id = ? AND request = ?", int64(o.Record.By.Key), r.Name[:]).Error
+	case !slices.ContainsFunc(has, func(one session.Session) bool { return int64(one.ID) == kept.TokenID && one.Alive() }):
+		return 0, session.ErrRequestOver
 	}
 	return idworker.ID(kept.TokenID), nil
 }

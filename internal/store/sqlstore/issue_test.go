@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -157,14 +158,6 @@ func TestRepeatedRequestLeavesOneSession(t *testing.T) {
 		if err != nil || list[0].Reason != session.RepeatedReason || !strings.Contains(string(list[0].Old), session.RepeatedReason) {
 			t.Errorf("on record: %+v, %v", list, err)
 		}
-		_, err = w.sessions.End(t.Context(), logout(second.Session)) // what the retry does not find
-		must(t, err)
-		second, err = try(alice, k, "a", "x")
-		must(t, err)
-		list, err = (&sqlstore.Audit{DB: w.DB}).List(t.Context(), audit.Filter{Action: audit.LoginBegan, Limit: 1})
-		if err != nil || list[0].Reason != session.RepeatedReason {
-			t.Errorf("on record after the end of the first: %+v, %v", list, err)
-		}
 		if _, err := try(alice, k, "a", "y"); !errors.Is(err, session.ErrRequestReused) {
 			t.Errorf("another body: %v", err)
 		}
@@ -190,6 +183,87 @@ func TestRepeatedRequestLeavesOneSession(t *testing.T) {
 		must(t, w.sessions.ClearRequests(t.Context()))
 		if left := number64(t, w.SQL(), "SELECT COUNT(*) FROM issue_requests"); left != 1 {
 			t.Errorf("%d requests are left, want that of bob", left)
+		}
+	})
+}
+
+// TestRepeatedRequestBringsBackNoEnd: what has ended the login of a request stands, in each slot. The
+// request opens no login any more, and cancels no deletion.
+func TestRepeatedRequestBringsBackNoEnd(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k := w.key(t, servicekey.Issue)
+		everywhere := func(t *testing.T, s session.Session) {
+			t.Helper()
+			_, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: s.UserID, Reason: session.LoggedOut}, 0)
+			must(t, err)
+		}
+		acts := map[string]func(*testing.T, session.Session){
+			"logout": func(t *testing.T, s session.Session) {
+				t.Helper()
+				_, err := w.sessions.End(t.Context(), logout(s))
+				must(t, err)
+			},
+			"logout everywhere": everywhere,
+			"logout everywhere, and a login": func(t *testing.T, s session.Session) {
+				t.Helper()
+				everywhere(t, s)
+				w.begin(t, s.UserID)
+			},
+			"logout everywhere, and a login that has ended": func(t *testing.T, s session.Session) {
+				t.Helper()
+				everywhere(t, s)
+				w.begin(t, s.UserID)
+				everywhere(t, s)
+			},
+			"a new password": func(t *testing.T, s session.Session) {
+				t.Helper()
+				_, err := w.newPassword(t.Context(), s.UserID, 1, "$next")
+				must(t, err)
+			},
+			"a deletion that was asked for": func(t *testing.T, s session.Session) {
+				t.Helper()
+				_, err := w.users.AskDeletion(t.Context(), s.UserID, w.eventOf(audit.DeletionAsked, s.UserID))
+				must(t, err)
+			},
+			"disabled, and enabled again": func(t *testing.T, s session.Session) {
+				t.Helper()
+				_, err := w.users.Disable(t.Context(), s.UserID, time.Now())
+				must(t, err)
+				w.run(t, "UPDATE users SET disabled_at = NULL WHERE id = ?", int64(s.UserID))
+			},
+			"the end of all logins": func(t *testing.T, s session.Session) {
+				t.Helper()
+				w.run(t, "UPDATE settings SET global_floor = ? WHERE scope = 'global'", int64(s.ID))
+			},
+		}
+		for _, slot := range []session.Slot{0, 1} {
+			w.set(t, func(p *policy.Policy) { p.MaxSessions = 1 + int(slot) })
+			for name, act := range acts {
+				user := w.someone(t)
+				if slot == 1 {
+					w.begin(t, user)
+				}
+				o := called(w.issuing(user, k, time.Now()), name+user.String(), "x")
+				first, err := w.login(t.Context(), o)
+				must(t, err)
+				if first.Session.Slot != slot {
+					t.Fatalf("%s: began in slot %d, want %d", name, first.Session.Slot, slot)
+				}
+				act(t, first.Session)
+				living, asked := w.livingOf(t, user), w.number(t, "SELECT COALESCE(deletion_asked_at, 0) FROM users WHERE id = ?", int64(user))
+				o.PasswordVersion = w.number(t, "SELECT password_version FROM users WHERE id = ?", int64(user))
+				o.Cancels = &session.Record{ID: w.ids.next(0), By: o.Record.By, Need: audit.NeedsNothing}
+				if _, err := w.login(t.Context(), o); !errors.Is(err, session.ErrRequestOver) {
+					t.Errorf("%s, slot %d: %v", name, slot, err)
+				}
+				if now := w.livingOf(t, user); !slices.Equal(now, living) {
+					t.Errorf("%s, slot %d: %v live, and %v before", name, slot, now, living)
+				}
+				if now := w.number(t, "SELECT COALESCE(deletion_asked_at, 0) FROM users WHERE id = ?", int64(user)); now != asked {
+					t.Errorf("%s, slot %d: a deletion that was asked for at %d is now at %d", name, slot, asked, now)
+				}
+			}
 		}
 	})
 }
