@@ -161,7 +161,7 @@ var problems = append([]knownProblem{
 	{login.ErrNoRoom, problem.Problem{Status: 409, Code: "session_limit", Title: "as many logins as are allowed",
 		Detail: "choose one of sessions, and send its id as end_session with the ticket, within five minutes"}},
 	{secondfactor.ErrTicket, problem.Problem{Status: 401, Code: "ticket_over", Title: "ticket not valid",
-		Detail: "it is too old, or was used; send username and password"}},
+		Detail: "it is too old or was used, the account or its logins have changed since, or the device needs none; send username and password"}},
 	{account.ErrBusy, problem.Problem{Status: 503, Code: "busy", Title: "too many logins at once",
 		Detail: "try again in a moment", RetryAfter: 2 * time.Second}},
 	{account.ErrElsewhere, problem.Problem{Status: 503, Code: "unavailable", Title: "cannot tell right now",

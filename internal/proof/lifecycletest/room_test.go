@@ -3,6 +3,7 @@ package lifecycletest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/flakepass/flakepass/api/wire"
@@ -11,7 +12,7 @@ import (
 
 // TestLoginAboveTheLimitOnEveryProcess: it is refused with the logins of the user, and begins
 // in place of the one that is named: by the ticket, once, or by the password on another
-// process. Who logs out everywhere ends the ticket too. The times of a class and of a role are answered with the name of their override.
+// process. Who logs out everywhere ends the ticket too, and a device that has room takes none. The times of a class and of a role are answered with the name of their override.
 func TestLoginAboveTheLimitOnEveryProcess(t *testing.T) {
 	t.Parallel()
 	for _, setup := range setups {
@@ -19,7 +20,7 @@ func TestLoginAboveTheLimitOnEveryProcess(t *testing.T) {
 			t.Parallel()
 			w := newPolicyWorld(t, setup.make)
 			here, there := e2e.NewClient(t, w.a.Public), e2e.NewClient(t, w.b.Public)
-			more := `,"max_sessions":2,"over_limit":"refuse","overrides":[{"device_class":"phone","idle_timeout_seconds":7200},{"role":"admin","absolute_lifetime_seconds":43200}]`
+			more := `,"max_sessions":2,"over_limit":"refuse","overrides":[{"device_class":"phone","idle_timeout_seconds":7200,"max_sessions":1},{"role":"admin","absolute_lifetime_seconds":43200}]`
 			w.admin.Want(w.ask("PUT", "/v1/admin/policy", wantedPolicy(86400, "0 0 1 1 *", more), e2e.Header("If-Match", `"1"`)), 200, "")
 			w.inForce(t, 2)
 			password := e2e.NewPassword()
@@ -54,6 +55,14 @@ func TestLoginAboveTheLimitOnEveryProcess(t *testing.T) {
 			here.Want(here.Do("POST", "/v1/logout", `{"everywhere":true}`, e2e.Bearer(tv.Field("token"))), 204, "")
 			late := fmt.Sprintf(`{"ticket":%q,"end_session":"1","device":{"class":"tv"}}`, a.Field("ticket"))
 			here.Want(here.Do("POST", "/v1/login", late), 401, "ticket_over")
+			phone = here.Want(ask(here, "phone", ""), 200, "")
+			a = here.Want(ask(here, "phone", ""), 409, "session_limit")
+			w.keep.Password(a.Field("ticket"))
+			other := fmt.Sprintf(`{"ticket":%q,"end_session":%q,"device":{"class":"tv"}}`, a.Field("ticket"), phone.Field("session_id"))
+			if a = here.Want(here.Do("POST", "/v1/login", other), 401, "ticket_over"); !strings.Contains(a.Field("detail"), "the device needs none") {
+				t.Errorf("the ticket of a phone for a device that has room: %s", a.Body)
+			}
+			here.Alive(phone.Field("token"))
 		})
 	}
 }
