@@ -20,7 +20,7 @@ var errNoFactor = errors.New("an admin without a second factor")
 // factorProblems is the part of problems that is about second factors.
 var factorProblems = []knownProblem{
 	{login.ErrCurrentCode, problem.Problem{Status: 403, Code: "current_code_invalid", Title: "code missing or not valid",
-		Detail: "send a code of the second factor that was not used yet, or a recovery code, as code"}},
+		Detail: "send a code of the second factor that was not used yet, or a recovery code once it is active, as code"}},
 	{login.ErrKeepFactor, problem.Problem{Status: 409, Code: "password_too_short", Title: "password too short for an account without a second factor",
 		Detail: "change the password to one of at least 15 characters first"}},
 	{secondfactor.ErrRequired, problem.Problem{Status: 401, Code: "second_factor_required", Title: "a code is needed",

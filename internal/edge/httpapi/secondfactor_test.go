@@ -86,6 +86,9 @@ func TestRefusalsOfSecondFactors(t *testing.T) {
 		if fmt.Sprint(resp) != status || !strings.Contains(body, `"code":"`+code+`"`) {
 			t.Errorf("%s %s, %v: %d %s, want %s", c.method, c.path, c.err, resp, body, c.want)
 		}
+		if code == "current_code_invalid" && !strings.Contains(body, "a recovery code once it is active") { // before that there is none
+			t.Errorf("%s %s: %s", c.method, c.path, body)
+		}
 		if len(w.known) != 0 {
 			t.Errorf("%s %s: a refusal forgave the attempts", c.method, c.path)
 		}
