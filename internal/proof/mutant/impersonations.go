@@ -22,6 +22,7 @@ func impersonations() []Mutant {
 		act("it is for admins and services, too", store+"/begin.go", "if row.Role != string(account.RoleUser) {", "if row.Role == \"\" {", store, "^TestWhoMayNotAct.*/^SQLite$"),
 		act("anybody acts", store+"/begin.go", "may, err = s.DB.authorize(tx, o.Record.By, o.Record.Need)", "may = permit{tx, o.Record.By, o.Record.Need}", store, "^TestWhoMayNotAct.*/^SQLite$"),
 		act("an admin acts for any number", store+"/impersonate.go", "n >= session.MostActs {", "n >= 99 {", store, "^TestAnAdminActsForEight.*/^SQLite$"),
+		act("begins at the same moment do not count each other", store+"/begin.go", "err = s.holdActor(tx, o.Act)", "err = nil", store, "^TestAnAdminActsForEightAtTheSameTime/^MySQL$"),
 		act("its end is too long for the record", domain+"/record.go", "more := len(list) - mostListed; more > 0 {", "more := len(list) - mostListed; more < 0 {", domain, "^TestNoEndFailsForItsRecord"),
 		act("a token alone opens one", "internal/domain/operator/needs.go", "impersonate:      audit.NeedsProof", "impersonate:      audit.NeedsAdmin", "internal/domain/operator", "^TestActing"),
 		act("it needs no reason", "internal/domain/operator/impersonate.go", "invalid.Blank(reason)", `reason == "x"`, "internal/domain/operator", "^TestActing"),

@@ -56,7 +56,10 @@ func (s *Sessions) tryBegin(ctx context.Context, o session.Opening) (begun sessi
 		start = time.Now()
 		err := s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
 			may := permit{tx: tx}
-			if o.Record != nil { // the right comes first, before the row of the user is locked
+			if o.Act != 0 {
+				err = s.holdActor(tx, o.Act)
+			}
+			if err == nil && o.Record != nil { // the right comes first, before the row of the user is locked
 				may, err = s.DB.authorize(tx, o.Record.By, o.Record.Need)
 			}
 			if err == nil && o.Act != 0 {

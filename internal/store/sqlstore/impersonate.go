@@ -33,8 +33,20 @@ func (s *Sessions) readyForActs(ctx context.Context, o *session.Opening) error {
 	return err
 }
 
-// fewActs checks that the admin of an impersonation has not too many. The row of the admin is
-// held, because the right was checked: no other of that admin begins meanwhile.
+// holdActor keeps others from beginning an impersonation of the same admin until the transaction
+// ends: the check of the right would let both count before either writes. It comes before that
+// check, which shares the row: two that share it cannot lock it for each other. The settings
+// come first here, too, as in DB.actor.
+func (s *Sessions) holdActor(tx *gorm.DB, admin idworker.ID) error {
+	if _, err := s.DB.floor(tx, s.DB.d.forShare); err != nil {
+		return err
+	}
+	var ids []int64
+	return tx.Raw("SELECT id FROM users WHERE id = ?"+s.DB.d.forRead, int64(admin)).Scan(&ids).Error
+}
+
+// fewActs checks that the admin of an impersonation has not too many. No other of that admin
+// begins meanwhile: see holdActor.
 func (s *Sessions) fewActs(tx *gorm.DB, o *session.Opening) error {
 	over, err := s.DB.floor(tx, "")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
@@ -398,6 +400,32 @@ func TestAnAdminActsForEight(t *testing.T) {
 			t.Errorf("the end of the admin: %d, %v", len(ended), err)
 		}
 		w.wantEnded(t, "the last", session.Revoked, last)
+	})
+}
+
+// TestAnAdminActsForEightAtTheSameTime: those that begin at the same moment count each other, also
+// if there is none yet whose row they could wait for. The rows of their users are locked until all wait.
+func TestAnAdminActsForEightAtTheSameTime(t *testing.T) {
+	onServers(t, func(t *testing.T, w *world) { // a file has one writer at a time
+		root := w.begin(t, w.admin(t, "root"))
+		other := w.transaction(t)
+		var all sync.WaitGroup
+		ctx := context.WithoutCancel(t.Context())
+		for range session.MostActs + 1 {
+			user := w.someone(t)
+			run(t, other, "SELECT id FROM users WHERE id = ? FOR UPDATE", int64(user))
+			all.Go(func() {
+				if _, err := w.login(ctx, acting(acts(root), user)); err != nil && !errors.Is(err, session.ErrManyActs) {
+					t.Error(err)
+				}
+			})
+		}
+		testenv.Eventually(t, time.Minute, func() bool { return w.waiting(t) > session.MostActs }, "all to wait")
+		must(t, other.Commit())
+		all.Wait()
+		if n := w.number(t, "SELECT COUNT(*) FROM user_slots WHERE act_id = ?", int64(root.UserID)); n != session.MostActs {
+			t.Errorf("the admin acts for %d users", n)
+		}
 	})
 }
 
