@@ -157,8 +157,8 @@ func (s *Service) check(in *Issue) (session.Auth, error) {
 	return session.Auth{Method: in.Method, At: now.UTC().Truncate(time.Millisecond)}, wrong.OrNil()
 }
 
-// named is the user for whom the request of in has opened a login already, with what is known of
-// that in known; else the one whom in names, who is made if that was asked for and there is none.
+// named is the user for whom the request of in has opened a login already, or whom it has made,
+// with what is known of that in known; else the one whom in names, who is made if that was asked for and there is none.
 // Of several calls at once one makes the user, and the others find it.
 func (s *Service) named(ctx context.Context, c *Client, in *Issue, known *session.Issued) (user account.User, created bool, err error) {
 	if in.Request != nil {
@@ -225,7 +225,11 @@ func (s *Service) make(ctx context.Context, c *Client, in *Issue) (account.User,
 		ExternalID string       `json:"external_id"`
 		Key        idworker.ID  `json:"key_id"`
 	}{user.Role, user.ExternalID, c.By.Key})
-	if err == nil {
+	switch {
+	case err != nil:
+	case in.Request != nil:
+		err = s.Known.CreateBy(ctx, c.By.Key, in.Request, user, e)
+	default:
 		err = s.Users.Create(ctx, user, e)
 	}
 	if err != nil {

@@ -253,6 +253,10 @@ func (u *users) ByRequest(_ context.Context, _ idworker.ID, r *session.Request) 
 	return u.requestOf.ID, u.requestOf.SecondFactorAt, nil
 }
 
+func (u *users) CreateBy(ctx context.Context, _ idworker.ID, _ *session.Request, user account.User, events ...audit.Event) error {
+	return u.Create(ctx, user, events...)
+}
+
 func (u *users) Create(ctx context.Context, user account.User, events ...audit.Event) error {
 	if u.err != nil {
 		return u.err

@@ -63,14 +63,18 @@ type Arrivals interface {
 	FirstHash(ctx context.Context, u account.User, e audit.Event) error
 }
 
-// Known finds the users whom an issuer names. It fails with [account.ErrNotFound].
+// Known finds the users whom an issuer names, and makes them. It fails with [account.ErrNotFound].
 type Known interface {
 	ByUsername(ctx context.Context, username string) (account.User, error)
 	ByExternalID(ctx context.Context, id string) (account.User, error)
 	// ByRequest is the user for whom a request by that key has opened a login within
-	// [session.RequestLife], and the [session.Issued].Factor of that; 0 if it has opened none.
+	// [session.RequestLife], and the [session.Issued].Factor of that, or whom it has made; 0 if
+	// there is none.
 	// It fails with [session.ErrRequestReused].
 	ByRequest(ctx context.Context, key idworker.ID, r *session.Request) (user idworker.ID, factor time.Time, err error)
+	// CreateBy is [Users].Create for a request by that key. It makes no user and fails with
+	// [session.ErrRequestReused] if ByRequest does, or would if it were called later.
+	CreateBy(ctx context.Context, key idworker.ID, r *session.Request, u account.User, events ...audit.Event) error
 }
 
 // Proofs stores in the login of the event's actor that password and code were right, and

@@ -139,6 +139,10 @@ func (p accountsWorld) ByRequest(context.Context, idworker.ID, *session.Request)
 	return 0, time.Time{}, nil
 }
 
+func (p accountsWorld) CreateBy(ctx context.Context, _ idworker.ID, _ *session.Request, u account.User, events ...audit.Event) error {
+	return p.Create(ctx, u, events...)
+}
+
 func (p accountsWorld) Authenticate(context.Context, account.Asker, account.Found, account.Password) (account.User, error) {
 	return p.user(), p.verb(p.login)
 }

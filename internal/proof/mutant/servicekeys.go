@@ -50,6 +50,8 @@ func serviceKeys() []Mutant {
 		key("a repeated request leaves two logins", store+"/begin.go", "cmp.Or(repeats, o.Place.Instead)", "cmp.Or(o.Place.Instead, repeats*0)", store, "^TestRepeatedRequestLeavesOneSession/^SQLite$"),
 		key("a repeated request undoes an end", store+"/issue.go", "case !slices.ContainsFunc(has, func", "case kept.UserID == 0 && !slices.ContainsFunc(has, func", store, "^TestRepeatedRequestBringsBackNoEnd/^SQLite$"),
 		key("another body is taken for a repeated request", store+"/issue.go", "case !rows[0].old() && !bytes.Equal(rows[0].Body, r.Body[:]):", "case bytes.Equal(rows[0].Body, nil):", store, "^TestRepeatedRequestLeavesOneSession/^SQLite$"),
+		key("requests of one name make a user each", store+"/issue.go", "err = u.DB.keep(tx, by, r, 0, user.ID, 0)", "err = nil", store, "^TestRequestsOfOneNameMakeOneUser/^SQLite$"),
+		key("a request that made its user opens no login again", store+"/issue.go", "case kept.old(), kept.TokenID == 0:", "case kept.old():", store, "^TestRequestThatHasMade/^SQLite$"),
 		key("a request is known for ever", store+"/issue.go", "return k.Age >= session.RequestLife.Milliseconds()", "return k.Age < 0", store, "^TestRepeatedRequestLeavesOneSession/^SQLite$"),
 		key("an old proof of an issuer is one of now", store+"/rows.go", "return \"?\", []any{how.At.UnixMilli()}", "return d.now, nil", store, "^TestIssuedProofIsThatOfTheIssuer/^SQLite$"),
 		key("an issuer proves the password of an admin", store+"/rows.go", "case role != string(account.RoleUser):", "case role == \"\":", store, "^TestIssuedProofIsThatOfTheIssuer/^SQLite$"),

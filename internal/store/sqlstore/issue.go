@@ -10,22 +10,26 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// A keptRequest is a request that has opened a session.
+// A keptRequest is a request that has opened a session, or has made its user for one.
 type keptRequest struct {
-	Body            []byte
-	TokenID, UserID int64
-	FactorAt        int64 // 0: no code was accepted
-	Age             int64
+	Body      []byte
+	TokenID   int64 // 0: no session was opened yet
+	UserID    int64
+	FactorAt  int64 // 0: no code was accepted
+	CreatedAt int64
+	Age       int64
 }
 
 // request is what is kept of a request by a key, also if that is too old; nil if nothing is. It
 // fails with [session.ErrRequestReused].
 func (db *DB) request(tx *gorm.DB, by idworker.ID, r *session.Request) (*keptRequest, error) {
 	var rows []keptRequest
-	err := tx.Raw("SELECT body, token_id, user_id, factor_at, "+db.d.now+" - created_at AS age FROM issue_requests WHERE key_id = ? AND request = ?", int64(by), r.Name[:]).Scan(&rows).Error
+	err := tx.Raw("SELECT body, token_id, user_id, factor_at, created_at, "+db.d.now+" - created_at AS age FROM issue_requests WHERE key_id = ? AND request = ?", int64(by), r.Name[:]).Scan(&rows).Error
 	switch {
 	case err != nil || len(rows) == 0:
 		return nil, err
@@ -38,9 +42,45 @@ func (db *DB) request(tx *gorm.DB, by idworker.ID, r *session.Request) (*keptReq
 // old reports whether the request is not known again any more.
 func (k *keptRequest) old() bool { return k.Age >= session.RequestLife.Milliseconds() }
 
-// ByRequest finds the user for whom a request by a key has opened a session, and since when the
-// user had the second factor of which a code was accepted for it, if one was; 0 if it has opened
-// none that is still known. It fails with [session.ErrRequestReused] if that had another body.
+// forget deletes what is kept of a request as it was read, and nothing that another transaction
+// has put in its place meanwhile.
+func (db *DB) forget(tx *gorm.DB, by idworker.ID, r *session.Request, kept *keptRequest) error {
+	return tx.Exec("DELETE FROM issue_requests WHERE key_id = ? AND request = ? AND created_at = ?", int64(by), r.Name[:], kept.CreatedAt).Error
+}
+
+// keep keeps that a request has opened a session of a user, or with token 0 that it has made the
+// user. If another request has the same name at the same time, the key is a duplicate for one of
+// the two.
+func (db *DB) keep(tx *gorm.DB, by idworker.ID, r *session.Request, token, user idworker.ID, factor int64) error {
+	return tx.Exec("INSERT INTO issue_requests (key_id, request, body, token_id, user_id, factor_at, created_at) VALUES (?, ?, ?, ?, ?, ?, "+db.d.now+")",
+		int64(by), r.Name[:], r.Body[:], int64(token), int64(user), factor).Error
+}
+
+// CreateBy is Create for a request by a key, which is kept in the same transaction. So of requests
+// with one name and other bodies at the same time one makes a user, and the others fail with
+// [session.ErrRequestReused]. If the process stops before the login begins, the same request
+// finds its user. The request comes first: who waits for it has made nothing yet.
+func (u *Users) CreateBy(ctx context.Context, by idworker.ID, r *session.Request, user account.User, events ...audit.Event) error {
+	return created(u.DB.write(ctx, func(tx *gorm.DB) error {
+		kept, err := u.DB.request(tx, by, r)
+		fresh := kept == nil
+		if err == nil && kept != nil && kept.old() {
+			fresh, err = true, u.DB.forget(tx, by, r, kept)
+		}
+		if err == nil && fresh {
+			err = u.DB.keep(tx, by, r, 0, user.ID, 0)
+		}
+		if err != nil {
+			return err
+		}
+		return u.create(tx, user)
+	}, events...))
+}
+
+// ByRequest finds the user for whom a request by a key has opened a session, or whom it has made
+// for one, and since when the user had the second factor of which a code was accepted for it, if
+// one was; 0 if it is not known, or not any more. It fails with [session.ErrRequestReused] if that
+// had another body.
 func (u *Users) ByRequest(ctx context.Context, by idworker.ID, r *session.Request) (user idworker.ID, factor time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
@@ -70,8 +110,8 @@ func (s *Sessions) opened(tx *gorm.DB, o *session.Opening, has []session.Session
 	switch {
 	case err != nil || kept == nil:
 		return 0, err
-	case kept.old():
-		return 0, tx.Exec("DELETE FROM issue_requests WHERE key_id = ? AND request = ?", int64(o.Record.By.Key), r.Name[:]).Error
+	case kept.old(), kept.TokenID == 0: // the ten minutes count from the first session
+		return 0, s.DB.forget(tx, o.Record.By.Key, r, kept)
 	case !slices.ContainsFunc(has, func(one session.Session) bool { return int64(one.ID) == kept.TokenID && one.Alive() }):
 		return 0, session.ErrRequestOver
 	}
@@ -79,22 +119,20 @@ func (s *Sessions) opened(tx *gorm.DB, o *session.Opening, has []session.Session
 }
 
 // keepRequest keeps that the request of o has opened its session, and before that the one with
-// the ID repeats, unless that is 0. If another request has the same name at the same time, the
-// key is a duplicate for one of the two.
+// the ID repeats, unless that is 0.
 func (s *Sessions) keepRequest(tx *gorm.DB, o *session.Opening, repeats idworker.ID) error {
 	r := o.Place.Issued.Request
 	if r == nil {
 		return nil
 	}
-	key, name, factor := int64(o.Record.By.Key), r.Name[:], int64(0)
 	if repeats != 0 {
-		return tx.Exec("UPDATE issue_requests SET token_id = ? WHERE key_id = ? AND request = ?", int64(o.ID), key, name).Error
+		return tx.Exec("UPDATE issue_requests SET token_id = ? WHERE key_id = ? AND request = ?", int64(o.ID), int64(o.Record.By.Key), r.Name[:]).Error
 	}
+	factor := int64(0)
 	if at := o.Place.Issued.Factor; !at.IsZero() {
 		factor = at.UnixMilli()
 	}
-	return tx.Exec("INSERT INTO issue_requests (key_id, request, body, token_id, user_id, factor_at, created_at) VALUES (?, ?, ?, ?, ?, ?, "+s.DB.d.now+")",
-		key, name, r.Body[:], int64(o.ID), int64(o.UserID), factor).Error
+	return s.DB.keep(tx, o.Record.By.Key, r, o.ID, o.UserID, factor)
 }
 
 // requestsPage is how many requests of issuers are deleted with one transaction.

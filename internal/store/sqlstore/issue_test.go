@@ -6,10 +6,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -307,6 +309,41 @@ func TestRequestIsKnownWithItsUser(t *testing.T) {
 	})
 }
 
+// TestRequestThatHasMadeItsUserIsKnown, if the login was cut off: the same one finds that user and
+// opens its first login, and one with another body does nothing.
+func TestRequestThatHasMadeItsUserIsKnown(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k, id := w.key(t, servicekey.Issue), w.ids.next(0)
+		o := called(w.issuing(id, k, time.Now()), "a", "x")
+		r := o.Place.Issued.Request
+		make := func(id idworker.ID, r *session.Request, external string) error {
+			u := account.User{ID: id, Username: "user-" + id.String(), ExternalID: external, Role: account.RoleUser, PasswordVersion: 1, CreatedAt: start, UpdatedAt: start}
+			return w.users.CreateBy(t.Context(), k.ID, r, u, audit.Event{ID: w.ids.next(0), By: o.Record.By, Need: audit.NeedsIssuer, Action: audit.UserCreated, Target: audit.AboutUser(id, u.Username)})
+		}
+		must(t, make(id, r, "crm-1"))
+		if user, factor, err := w.users.ByRequest(t.Context(), k.ID, r); user != id || !factor.IsZero() || err != nil {
+			t.Errorf("user %v, factor %v, %v", user, factor, err)
+		}
+		if err := make(w.ids.next(0), r, "crm-1"); !errors.Is(err, account.ErrOtherPerson) {
+			t.Errorf("the same again: %v", err)
+		}
+		other := called(o, "a", "y").Place.Issued.Request
+		if err := make(w.ids.next(0), other, "crm-2"); !errors.Is(err, session.ErrRequestReused) || w.events(t, audit.UserCreated) != 1 {
+			t.Errorf("another body: %v, %d users made", err, w.events(t, audit.UserCreated))
+		}
+		w.run(t, "UPDATE issue_requests SET created_at = created_at - ?", session.RequestLife.Milliseconds()-60_000)
+		begun, err := w.login(t.Context(), o)
+		if err != nil || begun.Repeats != 0 {
+			t.Fatalf("the first login: %+v, %v", begun, err)
+		}
+		w.run(t, "UPDATE issue_requests SET created_at = created_at - ?", 60_000)
+		if again, err := w.login(t.Context(), o); err != nil || again.Repeats != begun.Session.ID {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+	})
+}
+
 // TestRequestsAtTheSameTimeLeaveOneSession: of one user, and of several users that have by
 // mistake one name.
 func TestRequestsAtTheSameTimeLeaveOneSession(t *testing.T) {
@@ -449,6 +486,52 @@ func (w keyWorld) issuers(t *testing.T, k servicekey.Key) (*login.Service, *logi
 		}, &login.Client{
 			By: audit.Actor{ID: w.user, Key: k.ID, Name: "billing", Via: audit.ViaAPI},
 		}
+}
+
+// meeting asks for a request, and then waits until the others have asked.
+type meeting struct {
+	login.Known
+	met func()
+}
+
+func (m *meeting) ByRequest(ctx context.Context, by idworker.ID, r *session.Request) (idworker.ID, time.Time, error) {
+	user, factor, err := m.Known.ByRequest(ctx, by, r)
+	m.met()
+	return user, factor, err
+}
+
+// TestRequestsOfOneNameMakeOneUser: of many that ask at once with one name and other bodies one
+// makes a user, and no other does; so it is when the name is free again.
+func TestRequestsOfOneNameMakeOneUser(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k := w.key(t, servicekey.Issue)
+		ctx := context.WithoutCancel(t.Context())
+		const many = 6
+		for round := range 2 {
+			var asked sync.WaitGroup
+			asked.Add(many)
+			var opened atomic.Int32
+			services, clients := make([]*login.Service, many), make([]*login.Client, many)
+			for i := range many {
+				services[i], clients[i] = w.issuers(t, k)
+				services[i].Known = &meeting{services[i].Known, sync.OnceFunc(func() { asked.Done(); asked.Wait() })}
+			}
+			atOnce(many, func(i int) {
+				in := login.Issue{ExternalID: fmt.Sprint("crm-", round, i), Create: true, Method: "sms", Request: &session.Request{Name: [32]byte{1}, Body: [32]byte{byte(round), byte(i)}}}
+				_, err := untilInTime(t, func() error { client := *clients[i]; _, err := services[i].Issue(ctx, &client, in); return err })
+				if err == nil {
+					opened.Add(1)
+				} else if !errors.Is(err, session.ErrRequestReused) {
+					t.Error(err)
+				}
+			})
+			if n := number64(t, w.SQL(), "SELECT COUNT(*) FROM users WHERE external_id IS NOT NULL"); n != int64(round+1) || opened.Load() != 1 {
+				t.Errorf("round %d: %d users, %d logins opened", round, n, opened.Load())
+			}
+			w.run(t, "UPDATE issue_requests SET created_at = created_at - ?", session.RequestLife.Milliseconds())
+		}
+	})
 }
 
 type always struct{ rule *policy.Policy }
