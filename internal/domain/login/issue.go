@@ -165,6 +165,9 @@ func (s *Service) named(ctx context.Context, c *Client, in *Issue, known *sessio
 		var id idworker.ID
 		if id, known.Factor, err = s.Known.ByRequest(ctx, c.By.Key, in.Request); err == nil && id != 0 {
 			user, err = s.Users.ByID(ctx, id)
+			if in.Create && errors.Is(err, account.ErrNotFound) {
+				err = errDeleted()
+			}
 		}
 		if err != nil || id != 0 {
 			return user, false, err
@@ -186,13 +189,19 @@ func (s *Service) named(ctx context.Context, c *Client, in *Issue, known *sessio
 			return found, false, nil
 		}
 		if errors.Is(err, account.ErrOtherPerson) && errors.Is(again, account.ErrNotFound) {
-			return account.User{}, false, invalid.Of("external_id", "conflict", "must not be that of an account that was deleted, until that is purged")
+			return account.User{}, false, errDeleted()
 		}
 		// A name that is made of an ID is taken only if somebody has guessed it.
 		if !errors.Is(err, account.ErrExists) || in.Username != "" || try == issueTries {
 			return account.User{}, false, err
 		}
 	}
+}
+
+// errDeleted is for a user who is to be made, of whom there was one: a purge comes a day after the
+// deletion at the earliest, when no request of before is known any more.
+func errDeleted() error {
+	return invalid.Of("external_id", "conflict", "must not be that of an account that was deleted, until that is purged")
 }
 
 func (s *Service) find(ctx context.Context, in *Issue) (user account.User, err error) {

@@ -240,6 +240,14 @@ func TestIssueMakesAUserOnce(t *testing.T) {
 	if bad, ok := errors.AsType[*invalid.Error](err); !ok || len(bad.Fields) != 1 || bad.Fields[0].Field != "external_id" || bad.Fields[0].Code != "conflict" {
 		t.Errorf("of an account that was deleted: %v", err)
 	}
+	w.users.request, w.users.requestOf = &session.Request{Name: [32]byte{1}}, account.User{ID: 4711} // of one who was deleted after a login
+	_, err = w.issue(login.Issue{ExternalID: "crm-13", Create: true, Request: w.users.request})
+	if bad, ok := errors.AsType[*invalid.Error](err); !ok || len(bad.Fields) != 1 || bad.Fields[0].Field != "external_id" || bad.Fields[0].Code != "conflict" {
+		t.Errorf("again, of an account that was deleted since: %v", err)
+	}
+	if _, err = w.issue(login.Issue{ExternalID: "crm-13", Request: w.users.request}); !errors.Is(err, account.ErrNotFound) {
+		t.Errorf("again, without create: %v", err)
+	}
 	// Another instance makes the user between the look and the write.
 	w.login.Users = &overtaken{users: w.users, id: "crm-12"}
 	if late, err := w.issue(login.Issue{ExternalID: "crm-12", Create: true}); err != nil || late.Created {
