@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -188,7 +187,6 @@ func (im *Import) check(in Incoming) (n newcomer, fields []invalid.Field) {
 	n.user.Username, err = account.NormalizeUsername(in.Username)
 	note(err)
 	n.user.Aliases, err = account.NormalizeAliases(in.Aliases)
-	n.user.Aliases = slices.DeleteFunc(n.user.Aliases, func(alias string) bool { return alias == n.user.Username })
 	note(err)
 	n.user.ExternalID, n.user.CountedByID = in.ExternalID, true
 	note(account.CheckExternalID(in.ExternalID))

@@ -311,7 +311,7 @@ func TestImportOfAliases(t *testing.T) {
 				continue
 			}
 			for _, u := range s.rows {
-				if aliases := map[string][]string{"alice": {"+4915112345678", "alice@example.org"}, "frank": {"late@example.org"}}[u.Username]; !slices.Equal(u.Aliases, aliases) {
+				if aliases := map[string][]string{"alice": {"+4915112345678", "alice@example.org"}, "frank": {"late@example.org"}, "carol@example.org": {"carol@example.org"}}[u.Username]; !slices.Equal(u.Aliases, aliases) {
 					t.Errorf("%s has %q", u.Username, u.Aliases)
 				}
 			}

@@ -43,8 +43,8 @@ type NameChange struct {
 }
 
 // ChangeNames gives a user another username, other aliases, or both. No login ends: its
-// identity has the new username within the bound. An alias that becomes the username is one
-// no longer. If all is as requested, nothing is recorded, and a rename of before is
+// identity has the new username within the bound. An alias that is the username, too,
+// stays an alias: it is verified, and a username is not. If all is as requested, nothing is recorded, and a rename of before is
 // told again. The old names are free at once.
 //
 // It fails with an [*invalid.Error], [account.ErrNotFound], [account.ErrExists] or
@@ -131,8 +131,8 @@ func (c *NameChange) apply(u account.User) (account.User, error) {
 		u.Aliases = *c.Aliases
 	}
 	rest := slices.DeleteFunc(slices.Clone(u.Aliases), func(alias string) bool { return slices.Contains(c.RemoveAliases, alias) })
-	all, err := account.NormalizeAliases(append(rest, c.AddAliases...))
-	u.Aliases = slices.DeleteFunc(all, func(alias string) bool { return alias == u.Username })
+	var err error
+	u.Aliases, err = account.NormalizeAliases(append(rest, c.AddAliases...))
 	return u, err
 }
 
@@ -167,25 +167,28 @@ type NameQuery struct {
 	Username, Alias, ExternalID string
 }
 
-// Find returns the user whom q names, with the aliases, or [account.ErrNotFound]. A username
-// is no alias, and an alias no username.
+// Find returns the user whom q names, with the aliases, or [account.ErrNotFound]. By
+// Alias it finds no username that is no alias, and by Username no alias that is no username.
 func (u *Users) Find(ctx context.Context, q NameQuery) (user account.User, err error) {
+	name := ""
 	switch {
 	case q.ID != 0:
 		user, err = u.Known.ByID(ctx, q.ID)
 	case q.ExternalID != "":
 		user, err = u.Names.ByExternalID(ctx, q.ExternalID)
 	default:
-		name, bad := account.NormalizeLogin(q.Username + q.Alias)
-		if bad != nil {
+		if name, err = account.NormalizeLogin(q.Username + q.Alias); err != nil {
 			return account.User{}, account.ErrNotFound // nobody has such a name
 		}
-		if user, err = u.Known.ByName(ctx, name); err == nil && (user.Deleted || (user.Username == name) != (q.Username != "")) {
+		if user, err = u.Known.ByName(ctx, name); err == nil && (user.Deleted || q.Username != "" && user.Username != name) {
 			err = account.ErrNotFound
 		}
 	}
 	if err == nil {
 		user.Aliases, err = u.Names.AliasesOf(ctx, user.ID)
+	}
+	if err == nil && q.Alias != "" && !slices.Contains(user.Aliases, name) {
+		err = account.ErrNotFound
 	}
 	if err != nil {
 		return account.User{}, fmt.Errorf("operator: find user: %w", err)

@@ -16,6 +16,8 @@ func names() []Mutant {
 	}
 	return []Mutant{
 		name("a username is not kept among the aliases", names, "if account.CouldBeAlias(u.Username) {", "if account.IsPhone(u.Username) {", store, "^TestNamesAreOfOneUser/^SQLite$"),
+		name("an alias that is the username is none", names, "\t\tif kinds[alias] = kindMail; account.IsPhone(alias) {", "\t\tif alias == u.Username {\n\t\t\tcontinue\n\t\t}\n\t\tif kinds[alias] = kindMail; account.IsPhone(alias) {", store, "^TestAliasThatIsTheUsernameIsKept/^SQLite$"),
+		name("a username is found as an alias", "internal/domain/operator/names.go", "q.Alias != \"\" && !slices.Contains(user.Aliases, name)", "q.Alias == \"-\" && !slices.Contains(user.Aliases, name)", store, "^TestAliasThatIsTheUsernameIsKept/^SQLite$"),
 		name("an imported username is not kept among the aliases", store+"/imports.go", `if err == nil && naming != "" {`, `if err == nil && naming == "-" {`, store, "^TestNamesAreOfOneUser/^SQLite$"),
 		name("an alias is a username that an earlier release has made", names, "if len(others) > 0 {", "if len(others) > 1 {", store, "^TestNamesAreOfOneUser/^SQLite$"),
 		name("a key changes the names of an admin", "internal/domain/operator/names.go", "if by.Key != 0 && before.Role != account.RoleUser {", "if by.Key != 0 && before.Disabled() {", store, "^TestKeyRenamesPeopleOnly/^SQLite$"),
@@ -30,7 +32,7 @@ func names() []Mutant {
 		name("a Remote goes on with the old name", "api/flakepass/remote_cache.go", " || r.known.oldName(e) {", " {", remote, "^TestRenameIsKnown"),
 		name("followers hear of no rename", "internal/store/broadcast/broadcast.go", "for _, r := range news.Renames {", "for _, r := range news.Renames[:0] {", remote, "^TestRenameIsKnown"),
 		name("a deleted user is renamed", names, "WHERE id = ? AND \"+notDeleted+u.DB.d.forRead", "WHERE id = ?\"+u.DB.d.forRead", store, "^TestDeletedUserHasNoNames/^SQLite$"),
-		name("a deleted user is found", "internal/domain/operator/names.go", "(user.Deleted || (user.Username == name)", "(user.Deleted && (user.Username == name)", store, "^TestDeletedUserHasNoNames/^SQLite$"),
+		name("a deleted user is found", "internal/domain/operator/names.go", "(user.Deleted || q.Username", "(user.Deleted && q.Username", store, "^TestDeletedUserHasNoNames/^SQLite$"),
 		name("a repeated rename is not told", "internal/domain/operator/names.go", "c.Username != nil && before.Username == after.Username {", "c.Username != nil && by.Key == 1 {", store, "^TestRepeatedRenameIsStampedAnew/^SQLite$"),
 		name("an imported account is counted by its name", "internal/domain/operator/imports.go", "n.user.CountedByID = in.ExternalID, true", "n.user.CountedByID = in.ExternalID, false", store, "^TestNextHolderTakesNoDeviceOver/^SQLite$"),
 		name("an alias is added to an old list", "internal/domain/operator/names.go", "append(rest, c.AddAliases...)", "append(rest[:0], c.AddAliases...)", store, "^TestAliasesOfTwoAreKept/^SQLite$"),

@@ -53,7 +53,11 @@ func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, use
 	naming, names := insertNames(users)
 	var aliases []string
 	for i := range users {
-		aliases = append(aliases, users[i].Aliases...)
+		for _, alias := range users[i].Aliases {
+			if alias != users[i].Username { // which nobody else has: it is unique in users
+				aliases = append(aliases, alias)
+			}
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()

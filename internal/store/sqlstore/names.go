@@ -17,7 +17,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// The kinds of the rows of user_names.
+// The kinds of the rows of user_names: a name that is the username and an alias of one user is an
+// alias there, for then it is verified.
 const (
 	kindUsername = "username"
 	kindMail     = "mail"
@@ -124,8 +125,8 @@ func (u *Users) named(tx *gorm.DB, id idworker.ID) (account.User, error) {
 	return user, err
 }
 
-// rename writes what differs. Rows are deleted before others are written, so that an alias
-// may become the username.
+// rename writes what differs. Rows are deleted before others are written, for a name may become
+// one of another kind.
 func (u *Users) rename(tx *gorm.DB, before, after *account.User) error {
 	was, is := namesOf(before), namesOf(after)
 	for name, kind := range was {
@@ -165,13 +166,13 @@ func (u *Users) rename(tx *gorm.DB, before, after *account.User) error {
 // namesOf are the rows of user_names of a user: the kind of each name.
 func namesOf(u *account.User) map[string]string {
 	kinds := make(map[string]string, 1+len(u.Aliases))
+	if account.CouldBeAlias(u.Username) {
+		kinds[u.Username] = kindUsername
+	}
 	for _, alias := range u.Aliases {
 		if kinds[alias] = kindMail; account.IsPhone(alias) {
 			kinds[alias] = kindPhone
 		}
-	}
-	if account.CouldBeAlias(u.Username) {
-		kinds[u.Username] = kindUsername
 	}
 	return kinds
 }

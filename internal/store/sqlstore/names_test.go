@@ -56,10 +56,10 @@ func (w *world) change(t testing.TB, user idworker.ID, c operator.NameChange) ac
 // agrees reports that each name is of one user, in both tables.
 func (w *world) agrees(t testing.TB) {
 	t.Helper()
-	if n := w.number(t, "SELECT COUNT(*) FROM user_names n JOIN users u ON u.username = n.name WHERE u.id <> n.user_id OR n.kind <> 'username'"); n != 0 {
-		t.Errorf("%d usernames are also aliases", n)
+	if n := w.number(t, "SELECT COUNT(*) FROM user_names n JOIN users u ON u.username = n.name WHERE u.id <> n.user_id"); n != 0 {
+		t.Errorf("%d usernames are also aliases of others", n)
 	}
-	if n := w.number(t, "SELECT COUNT(*) FROM users u LEFT JOIN user_names n ON n.name = u.username AND n.user_id = u.id AND n.kind = 'username' WHERE u.username LIKE '%@%' AND n.name IS NULL"); n != 0 {
+	if n := w.number(t, "SELECT COUNT(*) FROM users u LEFT JOIN user_names n ON n.name = u.username AND n.user_id = u.id WHERE u.username LIKE '%@%' AND n.name IS NULL"); n != 0 {
 		t.Errorf("%d usernames are missing among the aliases", n)
 	}
 	if n := w.number(t, "SELECT COUNT(*) FROM user_names n LEFT JOIN users u ON u.id = n.user_id WHERE u.id IS NULL OR n.kind = 'username' AND u.username <> n.name"); n != 0 {
@@ -84,8 +84,8 @@ func TestUserIsFoundByEachName(t *testing.T) {
 				t.Errorf("%q: %v, %v; want %v", name, u.ID, err, want)
 			}
 		}
-		// An alias that becomes the username is none any more, and the old name is free.
-		if u := w.change(t, ada, renamed("ada@example.org")); !slices.Equal(u.Aliases, []string{"+4915112345678"}) || u.Username != "ada@example.org" || !u.CountedByID {
+		// The old name is free.
+		if u := w.change(t, ada, renamed("ada@example.org")); len(u.Aliases) != 2 || u.Username != "ada@example.org" || !u.CountedByID {
 			t.Errorf("renamed: %+v", u)
 		}
 		w.change(t, bob, renamed("ada"))
@@ -96,9 +96,62 @@ func TestUserIsFoundByEachName(t *testing.T) {
 		if n := w.number(t, "SELECT COUNT(*) FROM user_names"); n != 1 {
 			t.Errorf("%d names are kept, want that of bob", n)
 		}
-		if got := w.recorded(t, audit.UserRenamed) + w.recorded(t, audit.AliasesChanged); got != 7 {
-			t.Errorf("%d events, want 7", got)
+		if got := w.recorded(t, audit.UserRenamed) + w.recorded(t, audit.AliasesChanged); got != 6 {
+			t.Errorf("%d events, want 6", got)
 		}
+	})
+}
+
+// TestAliasThatIsTheUsernameIsKept: it is verified, and a username is not.
+func TestAliasThatIsTheUsernameIsKept(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		const own = "own@mail.example"
+		user, other := w.user(t, own), w.user(t, "other")
+		found := func(step string, want ...string) {
+			t.Helper()
+			u, err := w.names().Find(t.Context(), operator.NameQuery{Alias: own})
+			if len(want) == 0 && !errors.Is(err, account.ErrNotFound) || len(want) > 0 && (err != nil || u.ID != user || !slices.Equal(u.Aliases, want)) {
+				t.Errorf("%s: %+v, %v; want aliases %v", step, u, err, want)
+			}
+			if u, err := w.users.ByName(t.Context(), own); err != nil || u.ID != user {
+				t.Errorf("%s: a login finds %v, %v", step, u.ID, err)
+			}
+			w.agrees(t)
+		}
+		found("a username alone")
+		w.change(t, user, aliases(own))
+		if n := w.recorded(t, audit.AliasesChanged); n != 1 {
+			t.Errorf("%d events, want 1", n)
+		}
+		found("set", own)
+		w.change(t, user, operator.NameChange{AddAliases: []string{"+4915112345678"}})
+		found("another is added", "+4915112345678", own)
+		w.change(t, user, renamed("ownname"))
+		found("renamed away", "+4915112345678", own)
+		w.change(t, user, renamed(own))
+		found("renamed back", "+4915112345678", own)
+		for name, c := range map[string]operator.NameChange{"alias": aliases(own), "username": renamed(own)} {
+			if _, err := w.names().ChangeNames(t.Context(), shell, other, c); !errors.Is(err, account.ErrAliasTaken) && !errors.Is(err, account.ErrExists) {
+				t.Errorf("the %s of another: %v", name, err)
+			}
+		}
+		w.change(t, user, operator.NameChange{RemoveAliases: []string{own}})
+		found("removed")
+		if _, err := w.names().ChangeNames(t.Context(), shell, other, aliases(own)); !errors.Is(err, account.ErrAliasTaken) {
+			t.Errorf("the username of another, after it was removed: %v", err)
+		}
+		// An import keeps it as well, whether it looked before or not.
+		lines := []operator.Incoming{{Line: 1, Username: "new@mail.example", Aliases: []string{"new@mail.example"}}}
+		for _, added := range []int64{1, 0} {
+			var rejected []string
+			if done, err := w.importing(t, &rejected).Run(t.Context(), shell, slices.Values(lines)); err != nil || done.Added != added || done.Conflicts != 0 {
+				t.Errorf("%+v, %v, rejected %q", done, err, rejected)
+			}
+		}
+		if u, err := w.names().Find(t.Context(), operator.NameQuery{Alias: "new@mail.example"}); err != nil || u.Username != "new@mail.example" {
+			t.Errorf("imported: %+v, %v", u, err)
+		}
+		w.agrees(t)
 	})
 }
 
