@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -209,9 +208,9 @@ func (s *server) replaces(c *gin.Context) (inForce policy.Policy, change operato
 // but true and false, and any other name, is refused: who mistyped it would
 // change what they wanted to look at.
 func policyDryRun(c *gin.Context) (bool, error) {
-	values, err := url.ParseQuery(c.Request.URL.RawQuery)
+	values, err := readQuery(c)
 	if err != nil {
-		return false, invalid.Of("query", "malformed", "must be escaped as RFC 3986 says")
+		return false, err
 	}
 	for name := range values {
 		if name != "dry_run" {

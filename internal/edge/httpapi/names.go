@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -76,17 +75,21 @@ func (s *server) oneUser(c *gin.Context, id idworker.ID) error {
 
 // findUser answers for exactly one name: a list of users is for admins.
 func (s *server) findUser(c *gin.Context) error {
-	values, err := url.ParseQuery(c.Request.URL.RawQuery)
+	values, err := readQuery(c)
+	if err != nil {
+		return err
+	}
 	var q operator.NameQuery
 	known := map[string]*string{"username": &q.Username, "alias": &q.Alias, "external_id": &q.ExternalID}
 	for name, list := range values {
 		to := known[name]
-		if err != nil || to == nil || len(values) != 1 || len(list) != 1 || list[0] == "" {
+		if to == nil || len(values) != 1 || len(list) != 1 || list[0] == "" {
 			break
 		}
-		// A plus sign that was not escaped is a space here. It is not guessed.
-		if *to = list[0]; name != "external_id" && strings.Contains(*to, " ") {
-			return invalid.Of("query", "malformed", "a name has no space; write a plus sign as %2B")
+		// A plus sign that was not escaped is a space here, and what was escaped twice has a percent
+		// sign. It is not guessed.
+		if *to = list[0]; name != "external_id" && strings.ContainsAny(*to, " %") {
+			return invalid.Of("query", "malformed", "a name has no space and no percent sign; write a plus sign as %2B, and escape once")
 		}
 		return s.found(c, q)
 	}

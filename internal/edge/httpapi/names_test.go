@@ -67,7 +67,7 @@ func TestUserIsFoundByExactlyOneName(t *testing.T) {
 		"?alias=%2B4915112345678":    "{ID:0 Username: Alias:+4915112345678 ExternalID:}",
 		"?external_id=7":             "{ID:0 Username: Alias: ExternalID:7}",
 		"/41":                        "{ID:41 Username: Alias: ExternalID:}",
-		"":                           "", "?": "", "?username=": "", "?username=a&username=b": "", "?username=alice&alias=x": "", "?name=alice": "", "?id=41": "", "?username=%zz": "", "?alias=alice+tag%40example.org": "", "?username=alice+tag": "",
+		"":                           "", "?": "", "?username=": "", "?username=a&username=b": "", "?username=alice&alias=x": "", "?name=alice": "", "?id=41": "", "?username=%zz": "", "?alias=alice+tag%40example.org": "", "?username=alice+tag": "", "?alias=alice%2540example.org": "", "?username=%25zz": "",
 		"?alias=+4915112345678": "", "?alias=%204915112345678": "", "?username=+alice": "", "?username=alice%20": "", "?alias=alice%20": "",
 	} {
 		w := &namesWorld{}

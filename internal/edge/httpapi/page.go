@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -27,6 +29,24 @@ type page struct {
 	Limit  int
 }
 
+// errQuery means that the query cannot be read. What is left out of it, or is replaced in it,
+// would ask for something else.
+var errQuery = invalid.Of("query", "malformed", "must be UTF-8, escaped as RFC 3986 says")
+
+// readQuery reads all parameters of a request. It fails with errQuery.
+func readQuery(c *gin.Context) (url.Values, error) {
+	values, err := url.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return nil, errQuery
+	}
+	for name, all := range values {
+		if !utf8.ValidString(name + " " + strings.Join(all, " ")) {
+			return nil, errQuery
+		}
+	}
+	return values, nil
+}
+
 // query reads the parameters of a list: those of its page, and those named. A
 // name that is not known, or that comes twice, is refused, for a filter that is
 // not applied would show what was not asked for. A list that names the cursor, too,
@@ -34,10 +54,9 @@ type page struct {
 func query(c *gin.Context, known ...string) (page, url.Values, error) {
 	p := page{Limit: pageSize}
 	wrong := &invalid.Error{}
-	values, err := url.ParseQuery(c.Request.URL.RawQuery)
+	values, err := readQuery(c)
 	if err != nil {
-		wrong.Add("query", "malformed", "must be escaped as RFC 3986 says")
-		return p, nil, wrong
+		return p, nil, err
 	}
 	names := make([]string, 0, len(values))
 	for name := range values {

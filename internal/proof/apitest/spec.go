@@ -49,6 +49,24 @@ func Operations(t testing.TB) []Operation {
 	return all
 }
 
+// Parameters are the names of the query parameters of each operation that has some. The key
+// is the operation as [Operation.String] writes it.
+func Parameters(t testing.TB) map[string][]string {
+	t.Helper()
+	all := make(map[string][]string)
+	for path, item := range document(t).doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for _, p := range op.Parameters {
+				if p.Value.In == openapi3.ParameterInQuery {
+					name := Operation{method, path}.String()
+					all[name] = append(all[name], p.Value.Name)
+				}
+			}
+		}
+	}
+	return all
+}
+
 // Codes lists the problems of each operation, ordered by status and code. The
 // key is the operation as [Operation.String] writes it, or [AnyPath].
 func Codes(t testing.TB) map[string][]Problem {

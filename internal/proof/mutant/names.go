@@ -31,6 +31,7 @@ func names() []Mutant {
 		name("Redis goes on with the old name", redis+"/sessions.go", "renamed && session.Age(now, at) < t.life+t.Skew {", "renamed && at.IsZero() {", redis, "^TestRenamedValues"),
 		name("a Remote goes on with the old name", "api/flakepass/remote_cache.go", " || r.known.oldName(e) {", " {", remote, "^TestRenameIsKnown"),
 		name("followers hear of no rename", "internal/store/broadcast/broadcast.go", "for _, r := range news.Renames {", "for _, r := range news.Renames[:0] {", remote, "^TestRenameIsKnown"),
+		name("a query that is no text is read", api+"/page.go", "if !utf8.ValidString(name + ", "if !utf8.ValidString(url.QueryEscape(name)) && \"\" != (name + ", api, "^TestQueryThatCannotBeReadIsRefused"),
 		name("a deleted user is renamed", names, "WHERE id = ? AND \"+notDeleted+u.DB.d.forRead", "WHERE id = ?\"+u.DB.d.forRead", store, "^TestDeletedUserHasNoNames/^SQLite$"),
 		name("a deleted user is found", "internal/domain/operator/names.go", "(user.Deleted || q.Username", "(user.Deleted && q.Username", store, "^TestDeletedUserHasNoNames/^SQLite$"),
 		name("a repeated rename is not told", "internal/domain/operator/names.go", "c.Username != nil && before.Username == after.Username {", "c.Username != nil && by.Key == 1 {", store, "^TestRepeatedRenameIsStampedAnew/^SQLite$"),
