@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/release"
@@ -30,8 +31,9 @@ type app struct {
 	file      string
 	in        io.Reader
 	out, errs io.Writer
-	remote    bool // the command acts on a server elsewhere
-	insecure  bool // of remote
+	remote    bool           // the command acts on a server elsewhere
+	insecure  bool           // of remote
+	keys      *term.Terminal // reads what is typed and not shown; nil before the first question
 }
 
 type commands struct {

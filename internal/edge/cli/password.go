@@ -45,23 +45,30 @@ func (a *app) typed(fromInput bool) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), nil
 }
 
-// hidden asks a person, without showing what is typed.
+// hidden asks a person, without showing what is typed. Not with term.ReadPassword: it reads
+// on for ever, without a pause, when the terminal has gone.
 func (a *app) hidden(prompt string) (string, error) {
 	f, ok := a.terminal()
 	if !ok {
 		return "", errors.New("no terminal to ask for the password; pipe it in and say --password-stdin")
 	}
-	before, err := term.GetState(int(f.Fd()))
+	before, err := term.MakeRaw(int(f.Fd()))
 	if err != nil {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
-	text, err := a.ask(prompt, func() (string, error) {
-		b, err := term.ReadPassword(int(f.Fd()))
+	if a.keys == nil { // one for all questions: it reads ahead
+		a.keys = term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{f, a.errs}, "")
+	}
+	text, err := a.ask("", func() (string, error) { return a.keys.ReadPassword(prompt) })
+	_ = term.Restore(int(f.Fd()), before)
+	switch {
+	case errors.Is(err, io.EOF): // Ctrl-C, Ctrl-D, or a terminal that has gone
 		_, _ = fmt.Fprintln(a.errs)
-		return string(b), err
-	})
-	if err != nil {
-		_ = term.Restore(int(f.Fd()), before) // it would go on hiding what is typed
+		return "", errInterrupted
+	case err != nil:
 		return "", fmt.Errorf("read the password: %w", err)
 	}
 	return text, nil

@@ -208,24 +208,41 @@ func TestRemoteLoginAsksWhichOneEnds(t *testing.T) {
 	}
 }
 
-// TestCtrlCEndsAQuestion: it ends the command, nothing was changed, and the terminal shows again
-// what is typed.
+// TestCtrlCEndsAQuestion, and so do Ctrl-D, SIGTERM and a terminal that has gone: nothing was changed, and
+// the terminal shows again what is typed.
 func TestCtrlCEndsAQuestion(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnSQLite(t)
 	for _, at := range []string{"Password: ", "Again: "} {
-		x := onTerminal(t, d.Vars, "user", "add", "ada")
-		x.until("Password: ")
-		if at == "Again: " {
-			x.types(e2e.NewPassword())
-			x.until(at)
-		}
-		x.presses("half of it\x03")
-		r := x.end()
-		var mode syscall.Termios
-		control(t, x.master, syscall.TCGETS, unsafe.Pointer(&mode))
-		if r.Code != 1 || !strings.Contains(r.Out, "nothing was changed") || mode.Lflag&syscall.ECHO == 0 {
-			t.Errorf("%s exit code %d, the terminal shows what is typed: %v\n%s", at, r.Code, mode.Lflag&syscall.ECHO != 0, r.Out)
+		for _, end := range []string{"half of it\x03", "\x04", "SIGTERM", "gone"} {
+			x := onTerminal(t, d.Vars, "user", "add", "ada")
+			x.until("Password: ")
+			if at == "Again: " {
+				x.types(e2e.NewPassword())
+				x.until(at)
+			}
+			switch end {
+			case "SIGTERM":
+				if err := x.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Error(err)
+				}
+			case "gone":
+				if err := x.master.Close(); err != nil {
+					t.Error(err)
+				}
+				if _ = x.cmd.Wait(); x.cmd.ProcessState.ExitCode() != 1 {
+					t.Errorf("%s without a terminal: %v", at, x.cmd.ProcessState)
+				}
+				continue
+			default:
+				x.presses(end)
+			}
+			r := x.end()
+			var mode syscall.Termios
+			control(t, x.master, syscall.TCGETS, unsafe.Pointer(&mode))
+			if r.Code != 1 || !strings.Contains(r.Out, "nothing was changed") || mode.Lflag&syscall.ECHO == 0 {
+				t.Errorf("%s %q: exit code %d, the terminal shows what is typed: %v\n%s", at, end, r.Code, mode.Lflag&syscall.ECHO != 0, r.Out)
+			}
 		}
 	}
 	if n := e2e.Count(t, d.SQL(t), "SELECT COUNT(*) FROM users"); n != 0 {
