@@ -75,3 +75,21 @@ func TestReportsThatFailHarmNothing(t *testing.T) {
 		t.Errorf("the log says so %d times", n)
 	}
 }
+
+// TestWhoUndoesUnderARunningServerIsTold: it lacks what is undone.
+func TestWhoUndoesUnderARunningServerIsTold(t *testing.T) {
+	t.Parallel()
+	d := e2e.OnSQLite(t)
+	if r := e2e.Command(t, d.Vars, "", "migrate", "down"); r.Code != 1 || strings.Contains(r.Errs, "Instances that run") {
+		t.Errorf("while none runs: exit code %d\n%s", r.Code, r.Errs)
+	}
+	d.StartLoud(t)
+	db := d.SQL(t)
+	testenv.Eventually(t, e2e.Patience, func() bool { return e2e.Count(t, db, "SELECT COUNT(*) FROM instances") == 1 }, "the instance has reported")
+	if r := e2e.Command(t, d.Vars, "", "migrate", "down"); r.Code != 1 || !strings.Contains(r.Errs, "Instances that run on this database: 1. Stop them first") {
+		t.Errorf("exit code %d\n%s", r.Code, r.Errs)
+	}
+	if r := e2e.Command(t, d.Vars, "", "migrate", "down", "--yes"); r.Code != 0 || !strings.Contains(r.Errs, "warning: instances that run on this database: 1.") {
+		t.Errorf("--yes: exit code %d\n%s", r.Code, r.Errs)
+	}
+}
