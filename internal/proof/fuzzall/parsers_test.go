@@ -189,6 +189,7 @@ var parsers = map[string]string{
 	"internal/edge/httpapi.conditionOf":       "internal/edge/httpapi.FuzzCondition",
 	"internal/edge/httpapi.requestID":         "internal/edge/httpapi.FuzzRequestID",
 	"internal/edge/httpapi.query":             "internal/edge/httpapi.FuzzQuery internal/edge/httpapi.FuzzAuditQuery",
+	"internal/edge/httpapi.readQuery":         "internal/edge/httpapi.FuzzQuery internal/edge/httpapi.FuzzAuditQuery",
 	"cmd/example-sms.read":                    "- encoding/json reads it into a struct of texts",
 	"internal/edge/httpapi.bindVerifications": "internal/edge/httpapi.FuzzVerifications",
 	"internal/edge/httpapi.server.readIssue":  "internal/edge/httpapi.FuzzIssue",
