@@ -58,7 +58,7 @@ func (a *app) withDatabase(find func(config.Config) error, f func(ctx context.Co
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	return f(a.ctx, cfg, db, log)
+	return run.Advised(f(a.ctx, cfg, db, log))
 }
 
 func (migrateUp) Run(a *app) error {

@@ -151,9 +151,11 @@ func TestAUserWhomTheDatabaseRefuses(t *testing.T) {
 		t.Cleanup(func() { _, _ = root.ExecContext(context.WithoutCancel(t.Context()), "DROP USER `"+name+"`") })
 		e2e.Execute(t, root, "GRANT SELECT, INSERT, UPDATE, DELETE ON `"+config.DBName+"`.* TO `"+name+"`")
 		database := url.URL{Scheme: "mysql", User: url.UserPassword(name, "a password for the test"), Host: config.Addr, Path: "/" + config.DBName}
-		r := e2e.Command(t, d.With("FLAKEPASS_DATABASE", database.String()), "", "serve")
-		if r.Code != 1 || !strings.Contains(r.Errs, says) {
-			t.Errorf("%s: exit code %d; want advice about %q\n%s", how, r.Code, says, r.Errs)
+		for _, command := range []string{"serve", "migrate up"} {
+			r := e2e.Command(t, d.With("FLAKEPASS_DATABASE", database.String()), "", strings.Fields(command)...)
+			if r.Code != 1 || strings.Count(r.Errs, says) != 1 {
+				t.Errorf("%s, %s: exit code %d; want advice about %q once\n%s", command, how, r.Code, says, r.Errs)
+			}
 		}
 	}
 }

@@ -55,7 +55,7 @@ func migrated(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlsto
 	}
 	_ = db.Close()
 	if err != nil {
-		return nil, fmt.Errorf("%w%s", err, remedy(err))
+		return nil, Advised(err)
 	}
 	if len(applied) > 0 {
 		log.InfoContext(ctx, "database migrated", "steps", len(applied))
@@ -99,7 +99,7 @@ func OpenOrMake(ctx context.Context, cfg config.Config, log *slog.Logger, out io
 	}
 	_ = db.Close()
 	if err != nil {
-		return nil, fmt.Errorf("%w%s", err, remedy(err))
+		return nil, Advised(err)
 	}
 	return OpenExisting(ctx, cfg, log)
 }
@@ -159,12 +159,21 @@ func Connect(ctx context.Context, cfg config.Config, log *slog.Logger, patient b
 	}
 	db, err := sqlstore.Open(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("database (FLAKEPASS_DATABASE): %w%s", err, remedy(err))
+		return nil, fmt.Errorf("database (FLAKEPASS_DATABASE): %w", Advised(err))
 	}
 	return db, nil
 }
 
-// remedy says what to do about a database that cannot be opened or migrated.
+// Advised is the error of a database that cannot be opened, or migrated, with what to do
+// about it where that is known. Of nil it is nil.
+func Advised(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w%s", err, remedy(err))
+}
+
+// remedy is what to do, after a semicolon; empty if it is not known.
 func remedy(err error) string {
 	const (
 		noSuchDatabase, accessDenied, databaseDenied, commandDenied = 1049, 1045, 1044, 1142
@@ -186,14 +195,9 @@ func remedy(err error) string {
 			return "; unlock the user on the server (ALTER USER ... ACCOUNT UNLOCK)"
 		}
 	}
-	if coded, ok := errors.AsType[interface {
-		error
-		Code() int
-	}](err); ok {
-		switch coded.Code() & 0xff { // without the extended kind
-		case sqliteIO, sqliteFull, sqliteCannotOpen:
-			return "; is the disk full, the file system read-only, or the folder of another user?"
-		}
+	switch sqlstore.SQLiteCode(err) {
+	case sqliteIO, sqliteFull, sqliteCannotOpen:
+		return "; is the disk full, the file system read-only, or the folder of another user?"
 	}
 	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) {
 		return "; is the server running, and are host and port right?"

@@ -86,7 +86,7 @@ func Undecided(err error) bool { return means(err, decidesNo) }
 // Lacking reports that a table or a column is missing.
 func Lacking(err error) bool {
 	const sqliteError = 1 // of the text of a statement
-	return means(err, schema) || sqliteCode(err) == sqliteError
+	return means(err, schema) || SQLiteCode(err) == sqliteError
 }
 
 // Writable returns [ErrReadOnly] if the server that answers takes no writes from ordinary

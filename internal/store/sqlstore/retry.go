@@ -82,11 +82,11 @@ func (db *DB) inTurn(ctx context.Context, f func() error) error {
 // busy reports SQLITE_BUSY.
 func busy(err error) bool {
 	const sqliteBusy = 5
-	return sqliteCode(err) == sqliteBusy
+	return SQLiteCode(err) == sqliteBusy
 }
 
-// sqliteCode is that of SQLite's error, without its extended kind; 0 if it is none.
-func sqliteCode(err error) int {
+// SQLiteCode is that of SQLite's error, without its extended kind; 0 if it is none.
+func SQLiteCode(err error) int {
 	coded, ok := errors.AsType[interface {
 		error
 		Code() int
