@@ -94,12 +94,11 @@ func (c migrateDown) Run(a *app) error {
 		if err := migrations.Check(ctx, db.SQL(), db.Dialect()); errors.Is(err, migrations.ErrAhead) {
 			return err
 		}
-		switch n := run.Running(ctx, db); {
-		case len(have) > 0 && !c.Yes:
+		if len(have) > 0 && !c.Yes {
 			if err := c.agreed(ctx, a, cfg, db, have); err != nil {
 				return err
 			}
-		case len(have) > 0 && n > 0:
+		} else if n := run.Running(ctx, db); n > 0 {
 			_, _ = fmt.Fprintf(a.errs, "warning: instances that run on this database: %d. They lack what is undone now; stop them.\n", n)
 		}
 		undone, err := migrations.Down(ctx, db.SQL(), db.Dialect(), c.Steps, log)
