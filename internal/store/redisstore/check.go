@@ -51,7 +51,7 @@ func Trouble(err error) fleet.Trouble {
 		return fleet.RedisPermission
 	case redis.IsReadOnlyError(err):
 		return fleet.RedisReadOnly
-	case strings.Contains(text, "unknown command 'SENTINEL'"), strings.Contains(text, "unknown command 'sentinel'"):
+	case strings.Contains(text, "unknown command 'sentinel'"):
 		return fleet.RedisNoSentinel
 	case strings.Contains(text, "unknown command"):
 		return fleet.RedisKeepsNoKeys

@@ -218,6 +218,12 @@ func (db *DB) lockSettings(tx *gorm.DB) error {
 	return found(tx.Exec("UPDATE settings SET lock_version = lock_version + 1 WHERE scope = 'global'"), errNoSettings)
 }
 
+// holdUser locks the row of a user, if there is one, until the transaction ends.
+func (db *DB) holdUser(tx *gorm.DB, id idworker.ID) error {
+	var held []int64
+	return tx.Raw("SELECT id FROM users WHERE id = ?"+db.d.forRead, int64(id)).Scan(&held).Error
+}
+
 // lockUser makes the transaction fail at its commit if another server changes the row of
 // a user meanwhile, on which it rests. Where there is one server that takes writes, the
 // lock that the caller holds is enough.

@@ -83,8 +83,7 @@ func (u *Users) delete(ctx context.Context, id idworker.ID, check func(tokenRow)
 // withdrawAll ends the one-time link and the service keys of a user, whose row it locks
 // first, as all do that write these.
 func (u *Users) withdrawAll(tx *gorm.DB, id idworker.ID) error {
-	var locked []int64
-	if err := tx.Raw("SELECT id FROM users WHERE id = ?"+u.DB.d.forRead, int64(id)).Scan(&locked).Error; err != nil {
+	if err := u.DB.holdUser(tx, id); err != nil {
 		return err
 	}
 	if err := tx.Exec("DELETE FROM password_resets WHERE user_id = ?", int64(id)).Error; err != nil {

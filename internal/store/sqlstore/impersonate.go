@@ -41,8 +41,7 @@ func (s *Sessions) holdActor(tx *gorm.DB, admin idworker.ID) error {
 	if _, err := s.DB.floor(tx, s.DB.d.forShare); err != nil {
 		return err
 	}
-	var ids []int64
-	return tx.Raw("SELECT id FROM users WHERE id = ?"+s.DB.d.forRead, int64(admin)).Scan(&ids).Error
+	return s.DB.holdUser(tx, admin)
 }
 
 // fewActs checks that the admin of an impersonation has not too many. No other of that admin

@@ -63,11 +63,11 @@ func (db *DB) keep(tx *gorm.DB, by idworker.ID, r *session.Request, token, user 
 func (u *Users) CreateBy(ctx context.Context, by idworker.ID, r *session.Request, user account.User, events ...audit.Event) error {
 	return created(u.DB.write(ctx, func(tx *gorm.DB) error {
 		kept, err := u.DB.request(tx, by, r)
-		fresh := kept == nil
-		if err == nil && kept != nil && kept.old() {
-			fresh, err = true, u.DB.forget(tx, by, r, kept)
+		if kept != nil && kept.old() {
+			err = u.DB.forget(tx, by, r, kept)
+			kept = nil
 		}
-		if err == nil && fresh {
+		if err == nil && kept == nil {
 			err = u.DB.keep(tx, by, r, 0, user.ID, 0)
 		}
 		if err != nil {
