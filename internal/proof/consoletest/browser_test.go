@@ -117,9 +117,7 @@ func (b *browser) preview(field, text string) {
 
 // text is what a person reads on the page.
 func (b *browser) text() string {
-	ctx, cancel := context.WithTimeout(b.ctx, e2e.Patience)
-	defer cancel()
-	text, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS("body")))
+	text, err := read(b, chromedp.Text(chromedp.CSS("body")))
 	if err != nil {
 		return err.Error()
 	}
@@ -159,9 +157,7 @@ func (b *browser) path() string {
 // value is what is typed into a field.
 func (b *browser) value(field string) string {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, e2e.Patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Value(chromedp.CSS(field)))
+	v, err := read(b, chromedp.Value(chromedp.CSS(field)))
 	if err != nil {
 		b.t.Fatal(err)
 	}

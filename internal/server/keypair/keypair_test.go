@@ -2,7 +2,6 @@
 package keypair_test
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -65,12 +64,7 @@ func TestRenewedCertificateIsShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		var said said[error]
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			p.Watch(ctx, time.Second, said.add, func(string) {})
-		}()
+		go p.Watch(t.Context(), time.Second, said.add, func(string) {})
 		var reported []error
 		wait := func() { time.Sleep(5 * time.Second); synctest.Wait(); reported = said.list() }
 		first := shown(t, p)
@@ -118,8 +112,6 @@ func TestRenewedCertificateIsShown(t *testing.T) {
 		if len(reported) != 7 || reported[6] != nil || shown(t, p).Equal(second) {
 			t.Errorf("good again: reported %v", reported)
 		}
-		cancel()
-		<-done
 	})
 }
 
@@ -134,12 +126,7 @@ func TestCertificateThatEndsIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		var said said[string]
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			p.Watch(ctx, time.Minute, func(error) {}, said.add)
-		}()
+		go p.Watch(t.Context(), time.Minute, func(error) {}, said.add)
 		for _, c := range []struct {
 			after time.Duration
 			want  []string // a word of each warning so far
@@ -168,8 +155,6 @@ func TestCertificateThatEndsIsNamed(t *testing.T) {
 		if (*keypair.Pair)(nil).Warnings() != nil {
 			t.Error("a server without a certificate has a warning of it")
 		}
-		cancel()
-		<-done
 	})
 }
 
