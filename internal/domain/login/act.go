@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -43,6 +44,12 @@ func proving(done, not string, event audit.Action) act {
 	return act{done: done, not: not, event: event, failed: audit.PasswordRefused, limited: audit.LoginThrottled}
 }
 
+// errChanged means that the account has changed since it was read.
+var errChanged = errors.New("login: the account changed meanwhile")
+
+// looks is how often an account that changes meanwhile is looked at.
+const looks = 4
+
 // A finder says whose account an attempt is about.
 type finder func(ctx context.Context) (account.Found, error)
 
@@ -73,8 +80,8 @@ func (s *Service) attempt(ctx context.Context, c *Client, find finder, do func(a
 	if err != nil {
 		return err
 	}
-	c.knownDevice = taken.Device
-	user, err := do(c.asker(taken.Known), *found)
+	c.knownDevice, c.accepted = taken.Device, time.Time{}
+	user, err := look(ctx, find, *found, func(f account.Found) (account.User, error) { return do(c.asker(taken.Known), f) })
 	switch {
 	case right(err):
 		taken.Attempt.Account = user.CountedAs() // the account may have been made meanwhile
@@ -83,6 +90,24 @@ func (s *Service) attempt(ctx context.Context, c *Client, find finder, do func(a
 		s.Attempts.Return(ctx, taken)
 	}
 	return err
+}
+
+// look runs do, and again with what find finds then if the account has changed meanwhile. Such a
+// change may leave a proof right: a second factor, a role, a request to delete the account. find
+// may be nil, where do reads the account.
+func look(ctx context.Context, find finder, f account.Found, do func(account.Found) (account.User, error)) (account.User, error) {
+	for try := 1; ; try++ {
+		user, err := do(f)
+		if !errors.Is(err, errChanged) || try == looks {
+			return user, err
+		}
+		if find == nil {
+			continue
+		}
+		if f, err = find(ctx); err != nil {
+			return user, err
+		}
+	}
 }
 
 // byID finds the user with that ID. what is for an error.

@@ -32,6 +32,7 @@ type Client struct {
 
 	knownDevice bool      // Credential is one of the account that is tried
 	provenUntil time.Time // until when a ticket that the client shows stands for all proofs
+	accepted    time.Time // since when there is the second factor whose code was right in this attempt
 }
 
 // Shows notes a token that the client sends.

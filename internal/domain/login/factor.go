@@ -87,5 +87,5 @@ func (s *Service) both(ctx context.Context, c *Client, by account.Asker, user *a
 	if !user.HasSecondFactor() {
 		return afterProof("check code", secondfactor.ErrNotEnrolled)
 	}
-	return s.Codes.Check(ctx, c.By, user, code)
+	return s.code(ctx, c, user, code)
 }

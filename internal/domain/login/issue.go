@@ -22,17 +22,13 @@ const (
 	MaxAuthAge = 90 * 24 * time.Hour
 	// authSlack is how far ahead the clock of an issuer may be.
 	authSlack = time.Minute
-	// issueTries is how often an issued login is tried: again if the account has changed
-	// between the look at it and the login.
-	issueTries = 4
+	// makeTries is how many names are tried for a user who is made.
+	makeTries = 4
 )
 
 // ErrIssueRole means that the account is of an admin or a service, for which the key of the
 // issuer opens no login.
 var ErrIssueRole = errors.New("the key opens no logins of this role")
-
-// errChanged means that the account has changed since it was read.
-var errChanged = errors.New("login: the account changed meanwhile")
 
 // An Issue is what an issuer asks for: a login of the one user whom exactly one of UserID,
 // Username and ExternalID names.
@@ -116,13 +112,10 @@ func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, 
 
 // issuing is err of a login that an issuer opens, which proves no password.
 func issuing(err error) error {
-	if errors.Is(err, account.ErrStale) || errors.Is(err, account.ErrNotFound) {
-		return account.Undecided(errChanged)
-	}
 	if errors.Is(err, account.ErrDisabled) || errors.Is(err, session.ErrRequestReused) || errors.Is(err, session.ErrRequestOver) {
 		return err
 	}
-	return fmt.Errorf("login: issue: %w", account.Undecided(err))
+	return afterProof("issue", err)
 }
 
 // check returns an [*invalid.Error] with all that is wrong with in.
@@ -192,7 +185,7 @@ func (s *Service) named(ctx context.Context, c *Client, in *Issue, known *sessio
 			return account.User{}, false, errDeleted()
 		}
 		// A name that is made of an ID is taken only if somebody has guessed it.
-		if !errors.Is(err, account.ErrExists) || in.Username != "" || try == issueTries {
+		if !errors.Is(err, account.ErrExists) || in.Username != "" || try == makeTries {
 			return account.User{}, false, err
 		}
 	}

@@ -133,20 +133,16 @@ func (s *Service) begin(ctx context.Context, c *Client, find finder, only accoun
 	var opened session.Opened
 	var user account.User
 	do := func(by account.Asker, f account.Found) (_ account.User, err error) {
-		for try := 1; ; try++ {
-			if user, err = show(by, f); err == nil {
-				opened, err = s.open(ctx, c, &user, only, in)
-			}
-			if !errors.Is(err, errChanged) || try == issueTries {
-				return user, err
-			}
+		if user, err = show(by, f); err == nil {
+			opened, err = s.open(ctx, c, &user, only, in)
 		}
+		return user, err
 	}
 	var err error
 	if find != nil {
 		err = s.attempt(ctx, c, find, do)
 	} else {
-		_, err = do(c.asker(true), account.Found{})
+		_, err = look(ctx, nil, account.Found{}, func(f account.Found) (account.User, error) { return do(c.asker(true), f) })
 	}
 	_, limited := errors.AsType[*ratelimit.LimitedError](err)
 	_, known := errors.AsType[*account.RefusedError](err)
@@ -242,10 +238,15 @@ func (s *Service) second(ctx context.Context, c *Client, user *account.User, p a
 	return err
 }
 
-// code checks the code of a user who has a second factor; other users need none.
+// code checks the code of a user who has a second factor; other users need none. A right code
+// is used up, so that of the same factor counts when the account is looked at again.
 func (s *Service) code(ctx context.Context, c *Client, user *account.User, code secondfactor.Code) error {
-	if !user.HasSecondFactor() {
+	if !user.HasSecondFactor() || user.SecondFactorAt.Equal(c.accepted) {
 		return nil
 	}
-	return s.Codes.Check(ctx, c.By, user, code)
+	err := s.Codes.Check(ctx, c.By, user, code)
+	if err == nil {
+		c.accepted = user.SecondFactorAt
+	}
+	return err
 }

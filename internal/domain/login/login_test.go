@@ -51,18 +51,6 @@ func TestLoginRefusesTheWrongPasswordWithoutOpening(t *testing.T) {
 	}
 }
 
-// A password that was right when it was checked is wrong when it has changed,
-// or its user has gone, before the session opens.
-func TestLoginIsWrongWhenTheAccountMovedMeanwhile(t *testing.T) {
-	for _, moved := range []error{account.ErrStale, account.ErrNotFound} {
-		w := newWorld(t)
-		w.sessions.err = moved
-		if _, err := w.login.Login(t.Context(), w.client(), login.Credentials{Username: "alice", Password: account.NewPassword(oldPassword), Code: secondfactor.Code{}}); !errors.Is(err, account.ErrWrong) {
-			t.Errorf("Login = %v after %v, want ErrWrong", err, moved)
-		}
-	}
-}
-
 // The log names the account, also when the password was right and the account was
 // refused afterwards.
 func TestRefusedLoginSaysWhoseNameItWas(t *testing.T) {
@@ -124,8 +112,8 @@ func TestChangePasswordChangesNothingWhenRefused(t *testing.T) {
 		t.Error("a short new password was not refused as invalid")
 	}
 	w.users.err = account.ErrStale
-	if err := w.change(oldPassword, newPassword); !errors.Is(err, account.ErrWrong) {
-		t.Errorf("when it changed meanwhile: %v, want ErrWrong", err)
+	if err := w.change(oldPassword, newPassword); !errors.Is(err, account.ErrUndecided) || errors.Is(err, account.ErrWrong) {
+		t.Errorf("of an account that changes all the time: %v, want undecided", err)
 	}
 	if w.users.changed != 0 || len(w.published) != 0 {
 		t.Errorf("%d changes and %v published, want none", w.users.changed, w.published)
@@ -238,6 +226,7 @@ type users struct {
 	events  []audit.Event
 	changed int
 	proved  int64 // the version of the password of the last proof
+	stale   int   // as many writes find that the account has just changed
 	// request, if set, is the one that has opened a login of the user requestOf with that factor.
 	request   *session.Request
 	requestOf account.User
@@ -270,8 +259,8 @@ func (u *users) CreateFirstAdmin(ctx context.Context, user account.User, events 
 }
 
 func (u *users) ResetPassword(_ context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) ([]session.Session, error) {
-	if u.err != nil {
-		return nil, u.err
+	if err := u.moved(id); err != nil {
+		return nil, err
 	}
 	u.events = append(u.events, e)
 	u.changed++
@@ -280,8 +269,19 @@ func (u *users) ResetPassword(_ context.Context, id idworker.ID, version int64, 
 }
 
 func (u *users) Prove(_ context.Context, version int64, e audit.Event) error {
-	if u.err == nil {
+	err := u.moved(e.By.ID)
+	if err == nil {
 		u.proved, u.events = version, append(u.events, e)
+	}
+	return err
+}
+
+// moved is the error of a write to that user.
+func (u *users) moved(id idworker.ID) error {
+	if u.stale > 0 {
+		u.stale--
+		u.Change(id, func(user *account.User) { user.PasswordVersion++ })
+		return account.ErrStale
 	}
 	return u.err
 }

@@ -68,15 +68,15 @@ func (s *Service) ChangePassword(ctx context.Context, c *Client, given, next acc
 	})
 }
 
-// afterProof returns err, which came after the password was right. Only if the
-// account changed meanwhile does it count as a guess. Otherwise it is an error that does
-// not show a client that a password is wrong.
+// afterProof returns err, which came after the password was right, as one that does not
+// show a client that a password is wrong. If the account has changed meanwhile, it is
+// errChanged, and the attempt looks again.
 func afterProof(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, account.ErrStale), errors.Is(err, account.ErrNotFound):
-		return account.ErrWrong // it was right a moment ago
+		err = errChanged
 	}
 	return fmt.Errorf("login: %s: %w", what, account.Undecided(err))
 }

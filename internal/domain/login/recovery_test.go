@@ -42,8 +42,8 @@ func TestRenewalAsksForEverything(t *testing.T) {
 		t.Errorf("with a wrong code: %v", err)
 	}
 	f.staleRemoval = true
-	if err := renew(oldPassword, good); !errors.Is(err, account.ErrWrong) {
-		t.Errorf("when the password changed meanwhile: %v", err)
+	if err := renew(oldPassword, good); !errors.Is(err, account.ErrUndecided) {
+		t.Errorf("of an account that changes all the time: %v", err)
 	}
 	f.staleRemoval = false
 	if f.renewed != 0 {

@@ -78,7 +78,7 @@ func TestReauthenticationAsksForThePassword(t *testing.T) {
 	if err := again(w.user.ID, oldPassword); err != nil || w.users.proved != w.user.PasswordVersion {
 		t.Errorf("%v, noted for version %d of the password; want %d", err, w.users.proved, w.user.PasswordVersion)
 	}
-	for stored, want := range map[error]error{account.ErrStale: account.ErrWrong, flakepass.ErrRevoked: flakepass.ErrRevoked} {
+	for stored, want := range map[error]error{account.ErrStale: account.ErrUndecided, flakepass.ErrRevoked: flakepass.ErrRevoked} {
 		w.users.err = stored
 		if err := again(w.user.ID, oldPassword); !errors.Is(err, want) {
 			t.Errorf("after %v: %v, want %v", stored, err, want)

@@ -28,6 +28,15 @@ func passwords() []Mutant {
 			Name: "passwords: a ticket outlives its password", File: "internal/domain/login/login.go",
 			Old: "case user.PasswordVersion != h.PasswordVersion, h.Last", New: "case h.Last", Package: "internal/domain/login", Test: "^TestATicketFinishes",
 		}, {
+			Name: "passwords: what rests on an account of before opens a login", File: "internal/domain/login/act.go",
+			Old: "if f, err = find(ctx); err != nil {\n\t\t\treturn user, err\n\t\t}", New: "", Package: "internal/domain/login", Test: "^TestLoginLooksAgain",
+		}, {
+			Name: "passwords: the code of a factor counts for the next one", File: "internal/domain/login/login.go",
+			Old: "user.SecondFactorAt.Equal(c.accepted)", New: "!c.accepted.IsZero()", Package: "internal/domain/login", Test: "^TestLoginThatLooksAgain",
+		}, {
+			Name: "passwords: a code counts for the next attempt", File: "internal/domain/login/act.go",
+			Old: "c.knownDevice, c.accepted = taken.Device, time.Time{}", New: "c.knownDevice, _ = taken.Device, time.Time{}", Package: "internal/domain/login", Test: "^TestCodeCountsForOneAttempt$",
+		}, {
 			Name: "passwords: a list that cannot be read refuses all passwords", File: account + "/password.go",
 			Old: "if found && err == nil {", New: "if found || err != nil {", Package: account, Test: "^TestUnreadableList",
 		}, {
