@@ -159,7 +159,7 @@ func asvs7to10() asvsTable {
 			},
 			{
 				"7.5.1", "recovery codes are made anew without a code", "internal/domain/login/factor.go",
-				"\treturn s.Codes.Check(ctx, c.By, user, code)\n",
+				"\treturn s.code(ctx, c, user, code)\n",
 				"\treturn nil\n",
 				"internal/domain/login", "TestRenewalAsksForEverything", "",
 			},
