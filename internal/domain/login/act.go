@@ -47,6 +47,9 @@ func proving(done, not string, event audit.Action) act {
 // errChanged means that the account has changed since it was read.
 var errChanged = errors.New("login: the account changed meanwhile")
 
+// errLeft means that the account is to be deleted since it was read.
+var errLeft = errors.New("login: somebody has asked meanwhile to delete the account")
+
 // looks is how often an account that changes meanwhile is looked at.
 const looks = 4
 

@@ -2,6 +2,7 @@ package login
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -40,7 +41,10 @@ func (s *Service) BeginFactor(ctx context.Context, c *Client, given account.Pass
 func (s *Service) ConfirmFactor(ctx context.Context, c *Client, code secondfactor.Code) (codes []secondfactor.RecoveryCode, err error) {
 	err = s.prove(ctx, c, &confirming, account.Password{}, func(_ account.Asker, user *account.User) (err error) {
 		codes, err = s.Factors.Confirm(ctx, c.By, user, code)
-		return err
+		if errors.Is(err, secondfactor.ErrNotEnrolled) || errors.Is(err, secondfactor.ErrEnrolled) {
+			return err
+		}
+		return ofCode(err)
 	})
 	return codes, err
 }
@@ -88,4 +92,29 @@ func (s *Service) both(ctx context.Context, c *Client, by account.Asker, user *a
 		return afterProof("check code", secondfactor.ErrNotEnrolled)
 	}
 	return s.code(ctx, c, user, code)
+}
+
+// code checks the code of a user who has a second factor; other users need none. A right code
+// is used up, so that of the same factor counts when the account is looked at again.
+func (s *Service) code(ctx context.Context, c *Client, user *account.User, code secondfactor.Code) error {
+	if !user.HasSecondFactor() || user.SecondFactorAt.Equal(c.accepted) {
+		return nil
+	}
+	err := s.Codes.Check(ctx, c.By, user, code)
+	if err == nil {
+		c.accepted = user.SecondFactorAt
+	}
+	return ofCode(err)
+}
+
+// ofCode is err of the check of a code of a factor that the user had. Unless it says something of
+// the code, nothing was guessed; and if the factor has gone, the account has changed.
+func ofCode(err error) error {
+	switch {
+	case err == nil, errors.Is(err, secondfactor.ErrRequired), errors.Is(err, secondfactor.ErrInvalid), errors.Is(err, secondfactor.ErrTicket):
+		return err
+	case errors.Is(err, secondfactor.ErrNotEnrolled):
+		err = errChanged
+	}
+	return account.Undecided(err)
 }

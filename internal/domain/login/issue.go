@@ -81,14 +81,21 @@ func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, 
 	if !user.SecondFactorAt.Equal(*accepted) && in.Code.Given() {
 		guess = s.byID(user.ID, "issue")
 	}
+	looked := false
 	begun, err := s.begin(ctx, c, guess, "", place, func(account.Asker, account.Found) (account.User, error) {
-		// What has changed since the last look is found when the login begins, which is tried again then.
-		user, err := s.Users.ByID(ctx, user.ID)
+		// What has changed since the first look is found when the login begins.
+		if looked {
+			now, err := s.Users.ByID(ctx, user.ID)
+			if errors.Is(err, account.ErrNotFound) {
+				return account.User{}, err
+			}
+			if err != nil {
+				return account.User{}, fmt.Errorf("login: issue: %w", account.Undecided(err))
+			}
+			user = now
+		}
+		looked = true
 		switch {
-		case errors.Is(err, account.ErrNotFound):
-			return account.User{}, err
-		case err != nil:
-			return account.User{}, fmt.Errorf("login: issue: %w", account.Undecided(err))
 		case user.Disabled():
 			err = account.ErrDisabled
 		case user.Role != account.RoleUser && !in.AnyRole:
@@ -108,14 +115,6 @@ func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, 
 		s.Issued(how.Method)
 	}
 	return IssuedLogin{begun, created}, err
-}
-
-// issuing is err of a login that an issuer opens, which proves no password.
-func issuing(err error) error {
-	if errors.Is(err, account.ErrDisabled) || errors.Is(err, session.ErrRequestReused) || errors.Is(err, session.ErrRequestOver) {
-		return err
-	}
-	return afterProof("issue", err)
 }
 
 // check returns an [*invalid.Error] with all that is wrong with in.

@@ -3,6 +3,7 @@ package login
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -117,7 +118,7 @@ func (s *Service) holds(ctx context.Context, c *Client, user *account.User, h se
 	case user.PasswordVersion != h.PasswordVersion, h.Last == 0 && !user.HasSecondFactor():
 		err = secondfactor.ErrTicket
 	default:
-		err = s.Codes.CheckTicket(ctx, c.By, user, h, code)
+		err = ofCode(s.Codes.CheckTicket(ctx, c.By, user, h, code))
 	}
 	if err != nil {
 		return refusedOf(user, err)
@@ -132,10 +133,19 @@ func (s *Service) begin(ctx context.Context, c *Client, find finder, only accoun
 	show func(account.Asker, account.Found) (account.User, error), held ...func(error) error) (Begun, error) {
 	var opened session.Opened
 	var user account.User
+	var asked *time.Time // for a deletion, as the first look found it
 	do := func(by account.Asker, f account.Found) (_ account.User, err error) {
-		if user, err = show(by, f); err == nil {
-			opened, err = s.open(ctx, c, &user, only, in)
+		if user, err = show(by, f); err != nil {
+			return user, err
 		}
+		if asked == nil {
+			asked = new(user.DeletionAskedAt)
+		}
+		// Of the logins that were begun before, none cancels a deletion (docs/deletion.md).
+		if !user.DeletionAskedAt.Equal(*asked) {
+			return user, refusedOf(&user, account.Undecided(errLeft))
+		}
+		opened, err = s.open(ctx, c, &user, only, in)
 		return user, err
 	}
 	var err error
@@ -191,9 +201,6 @@ func (s *Service) open(ctx context.Context, c *Client, user *account.User, only 
 	if full, ok := errors.AsType[*session.LimitError](err); ok {
 		return session.Opened{}, refusedOf(user, s.noRoom(ctx, c, user, full, in.Issued == nil))
 	}
-	if in.Issued != nil && err != nil {
-		return session.Opened{}, refusedOf(user, issuing(err))
-	}
 	if errors.Is(err, session.ErrMoved) {
 		return session.Opened{}, refusedOf(user, secondfactor.ErrTicket)
 	}
@@ -234,19 +241,6 @@ func (s *Service) second(ctx context.Context, c *Client, user *account.User, p a
 			return account.Undecided(err)
 		}
 		return &NeedsCodeError{ticket}
-	}
-	return err
-}
-
-// code checks the code of a user who has a second factor; other users need none. A right code
-// is used up, so that of the same factor counts when the account is looked at again.
-func (s *Service) code(ctx context.Context, c *Client, user *account.User, code secondfactor.Code) error {
-	if !user.HasSecondFactor() || user.SecondFactorAt.Equal(c.accepted) {
-		return nil
-	}
-	err := s.Codes.Check(ctx, c.By, user, code)
-	if err == nil {
-		c.accepted = user.SecondFactorAt
 	}
 	return err
 }

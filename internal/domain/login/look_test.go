@@ -1,11 +1,13 @@
 package login_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
@@ -23,8 +25,8 @@ func (w *world) meanwhile(change func(*account.User)) {
 	}
 }
 
-// TestLoginLooksAgainAfterAChange: a right password is not called wrong because somebody asks to
-// delete the account, or adds a second factor, at the same moment. What has changed counts.
+// TestLoginLooksAgainAfterAChange: a right password is not called wrong because somebody adds a
+// second factor, or changes the role, at the same moment. What has changed counts.
 func TestLoginLooksAgainAfterAChange(t *testing.T) {
 	another := newWorld(t)
 	if err := another.change(oldPassword, newPassword); err != nil {
@@ -36,11 +38,11 @@ func TestLoginLooksAgainAfterAChange(t *testing.T) {
 		only   account.Role
 		want   error
 	}{
-		"a request to delete": {func(u *account.User) { u.PasswordVersion++ }, "", nil},
-		"a second factor":     {func(u *account.User) { u.PasswordVersion++; u.SecondFactorAt = u.CreatedAt }, "", secondfactor.ErrRequired},
-		"another password":    {func(u *account.User) { u.PasswordVersion++; u.PasswordHash = other.PasswordHash }, "", account.ErrWrong},
-		"another role":        {func(u *account.User) { u.PasswordVersion++; u.Role = account.RoleAdmin }, account.RoleUser, login.ErrRole},
-		"disabled":            {func(u *account.User) { u.DisabledAt = u.CreatedAt }, "", account.ErrDisabled},
+		"another way in":   {func(u *account.User) { u.PasswordVersion++ }, "", nil},
+		"a second factor":  {func(u *account.User) { u.PasswordVersion++; u.SecondFactorAt = u.CreatedAt }, "", secondfactor.ErrRequired},
+		"another password": {func(u *account.User) { u.PasswordVersion++; u.PasswordHash = other.PasswordHash }, "", account.ErrWrong},
+		"another role":     {func(u *account.User) { u.PasswordVersion++; u.Role = account.RoleAdmin }, account.RoleUser, login.ErrRole},
+		"disabled":         {func(u *account.User) { u.DisabledAt = u.CreatedAt }, "", account.ErrDisabled},
 	} {
 		w, f := newGuarded(t)
 		w.users.Change(w.user.ID, func(u *account.User) { u.SecondFactorAt = time.Time{} })
@@ -70,9 +72,9 @@ func TestLoginThatLooksAgainNeedsNoSecondCode(t *testing.T) {
 		change func(*account.User)
 		want   error
 	}{
-		"a request to delete": {func(u *account.User) { u.PasswordVersion++ }, nil},
-		"the factor is gone":  {func(u *account.User) { u.PasswordVersion++; u.SecondFactorAt = time.Time{} }, nil},
-		"another factor":      {func(u *account.User) { u.PasswordVersion++; u.SecondFactorAt = u.SecondFactorAt.Add(time.Millisecond) }, secondfactor.ErrInvalid},
+		"the same factor":    {func(u *account.User) { u.PasswordVersion++ }, nil},
+		"the factor is gone": {func(u *account.User) { u.PasswordVersion++; u.SecondFactorAt = time.Time{} }, nil},
+		"another factor":     {func(u *account.User) { u.PasswordVersion++; u.SecondFactorAt = u.SecondFactorAt.Add(time.Millisecond) }, secondfactor.ErrInvalid},
 	} {
 		w, f := newGuarded(t)
 		w.login.Codes = &onceOnly{factors: f}
@@ -93,6 +95,49 @@ func TestCodeCountsForOneAttempt(t *testing.T) {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}
+}
+
+// TestLoginBegunBeforeADeletionIsUndecided: the right password is not called wrong, and the login
+// does not cancel what was asked for after it had begun. That is no guess.
+func TestLoginBegunBeforeADeletionIsUndecided(t *testing.T) {
+	w := newWorld(t)
+	w.meanwhile(func(u *account.User) { u.PasswordVersion++; u.DeletionAskedAt = time.Now() })
+	if err := w.in(oldPassword, secondfactor.Code{}); !errors.Is(err, account.ErrUndecided) || errors.Is(err, account.ErrWrong) || w.sessions.opened != 0 || w.limits.returned != 1 {
+		t.Errorf("%v, %d opened, %+v", err, w.sessions.opened, w.limits)
+	}
+	if err := w.in(oldPassword, secondfactor.Code{}); err != nil || w.sessions.opened != 1 {
+		t.Errorf("the next one: %v, %d opened", err, w.sessions.opened)
+	}
+}
+
+// TestFactorThatIsRemovedMeanwhileIsLookedAt: the login needs no code any more.
+func TestFactorThatIsRemovedMeanwhileIsLookedAt(t *testing.T) {
+	w, f := newGuarded(t)
+	w.login.Codes = checker{f, func(*account.User) error {
+		w.users.Change(w.user.ID, func(u *account.User) { u.PasswordVersion++; u.SecondFactorAt = time.Time{} })
+		return secondfactor.ErrNotEnrolled
+	}}
+	if err := w.in(oldPassword, good); err != nil || w.sessions.opened != 1 || w.limits.proved != 1 {
+		t.Errorf("%v, %d opened, %+v", err, w.sessions.opened, w.limits)
+	}
+}
+
+// checker says what a check of a code finds.
+type checker struct {
+	*factors
+	finds func(*account.User) error
+}
+
+func (c checker) Check(_ context.Context, _ audit.Actor, u *account.User, _ secondfactor.Code) error {
+	return c.finds(u)
+}
+
+func (c checker) CheckTicket(_ context.Context, _ audit.Actor, u *account.User, _ secondfactor.Holder, _ secondfactor.Code) error {
+	return c.finds(u)
+}
+
+func (c checker) Confirm(_ context.Context, _ audit.Actor, u *account.User, _ secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
+	return nil, c.finds(u)
 }
 
 // TestTicketIsOverAfterAChange: it stands for the password of before, which is not called wrong.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
@@ -47,7 +48,7 @@ func (s *Service) ChangePassword(ctx context.Context, c *Client, given, next acc
 			newHash = s.Accounts.NewHashBeside
 		}
 		hash, err := newHash(ctx, by, user.Username, next)
-		if err != nil && user.HasSecondFactor() {
+		if _, bad := errors.AsType[*invalid.Error](err); bad && user.HasSecondFactor() {
 			return fmt.Errorf("%w: %w", err, secondfactor.ErrUnchecked)
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package login_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -33,4 +34,41 @@ func TestRightPasswordIsNoGuess(t *testing.T) {
 	if err := w.login.Reauthenticate(t.Context(), as(w.client(), 12345), account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrUndecided) {
 		t.Errorf("no user to confirm: %v", err)
 	}
+}
+
+// TestUndecidedCodeIsNoGuess: neither is a password change whose new password could not be hashed.
+func TestUndecidedCodeIsNoGuess(t *testing.T) {
+	for _, why := range []error{errors.New("no route"), secondfactor.ErrSealed} {
+		w, f := newGuarded(t)
+		needs, _ := errors.AsType[*login.NeedsCodeError](w.in(oldPassword, secondfactor.Code{}))
+		broken := checker{f, func(*account.User) error { return why }}
+		w.login.Codes, w.login.Factors, w.limits.returned = broken, broken, 0
+		_, finish := w.login.Finish(t.Context(), w.client(), "", needs.Ticket.Reveal(), good)
+		_, confirm := w.login.ConfirmFactor(t.Context(), w.client(), good)
+		for n, err := range []error{
+			w.in(oldPassword, good), finish, confirm,
+			w.login.Reauthenticate(t.Context(), w.client(), account.NewPassword(oldPassword), good),
+			w.login.RemoveFactor(t.Context(), w.client(), account.NewPassword(oldPassword), good),
+		} {
+			if !errors.Is(err, why) || !errors.Is(err, account.ErrUndecided) {
+				t.Errorf("%d: %v", n, err)
+			}
+		}
+		if w.limits.returned != 5 {
+			t.Errorf("%v: %d of 5 given back", why, w.limits.returned)
+		}
+	}
+	w, _ := newGuarded(t)
+	w.login.Accounts = busy{w.login.Accounts}
+	err := w.login.ChangePassword(t.Context(), w.client(), account.NewPassword(oldPassword), account.NewPassword(newPassword), good)
+	if !errors.Is(err, account.ErrBusy) || w.limits.returned != 1 {
+		t.Errorf("%v, %d given back", err, w.limits.returned)
+	}
+}
+
+// busy has no time for the hash of a new password.
+type busy struct{ login.Accounts }
+
+func (busy) NewHashBeside(context.Context, account.Asker, string, account.Password) (account.PHC, error) {
+	return account.PHC{}, account.ErrBusy
 }

@@ -31,11 +31,17 @@ func passwords() []Mutant {
 			Name: "passwords: what rests on an account of before opens a login", File: "internal/domain/login/act.go",
 			Old: "if f, err = find(ctx); err != nil {\n\t\t\treturn user, err\n\t\t}", New: "", Package: "internal/domain/login", Test: "^TestLoginLooksAgain",
 		}, {
-			Name: "passwords: the code of a factor counts for the next one", File: "internal/domain/login/login.go",
+			Name: "passwords: the code of a factor counts for the next one", File: "internal/domain/login/factor.go",
 			Old: "user.SecondFactorAt.Equal(c.accepted)", New: "!c.accepted.IsZero()", Package: "internal/domain/login", Test: "^TestLoginThatLooksAgain",
 		}, {
 			Name: "passwords: a code counts for the next attempt", File: "internal/domain/login/act.go",
 			Old: "c.knownDevice, c.accepted = taken.Device, time.Time{}", New: "c.knownDevice, _ = taken.Device, time.Time{}", Package: "internal/domain/login", Test: "^TestCodeCountsForOneAttempt$",
+		}, {
+			Name: "passwords: a login that was begun before cancels a deletion", File: "internal/domain/login/login.go",
+			Old: "if !user.DeletionAskedAt.Equal(*asked) {", New: "if false {", Package: "internal/store/sqlstore", Test: "^TestLoginBegunBeforeADeletion",
+		}, {
+			Name: "passwords: a code that was not checked is a guess", File: "internal/domain/login/factor.go",
+			Old: "return account.Undecided(err)\n}", New: "return err\n}", Package: "internal/domain/login", Test: "^TestUndecidedCodeIsNoGuess$",
 		}, {
 			Name: "passwords: a list that cannot be read refuses all passwords", File: account + "/password.go",
 			Old: "if found && err == nil {", New: "if found || err != nil {", Package: account, Test: "^TestUnreadableList",

@@ -646,3 +646,43 @@ func TestIssueBesideANewPassword(t *testing.T) {
 		}
 	})
 }
+
+// between does something once, after the issuer's request has looked at the account and before its login begins.
+type between struct {
+	login.Sessions
+	do func()
+}
+
+func (b *between) Open(ctx context.Context, by audit.Actor, user idworker.ID, version int64, on *session.Device, in session.Place) (session.Opened, error) {
+	if do := b.do; do != nil {
+		b.do = nil
+		do()
+	}
+	return b.Sessions.Open(ctx, by, user, version, on, in)
+}
+
+// TestLoginBegunBeforeADeletionDoesNotCancelIt: nor does the request of an issuer
+// (docs/deletion.md). The answer is undecided, and the next login cancels it.
+func TestLoginBegunBeforeADeletionDoesNotCancelIt(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k, alice := w.key(t, servicekey.Issue), world.user(t, "alice")
+		s, by := w.issuers(t, k)
+		s.Sessions = &between{s.Sessions, func() {
+			if _, err := w.users.AskDeletion(t.Context(), alice, w.eventOf(audit.DeletionAsked, alice)); err != nil {
+				t.Fatal(err)
+			}
+		}}
+		begun, err := s.Issue(t.Context(), by, login.Issue{UserID: alice, Method: "sms"})
+		u, lookup := w.users.ByID(t.Context(), alice)
+		if lookup != nil {
+			t.Fatal(lookup)
+		}
+		if !errors.Is(err, account.ErrUndecided) || u.DeletionAskedAt.IsZero() {
+			t.Errorf("Issue = %v (deletion cancelled: %v); asked for at %v", err, begun.DeletionCancelled, u.DeletionAskedAt)
+		}
+		if begun, err = s.Issue(t.Context(), by, login.Issue{UserID: alice, Method: "sms"}); err != nil || !begun.DeletionCancelled {
+			t.Errorf("the next one: %v (deletion cancelled: %v)", err, begun.DeletionCancelled)
+		}
+	})
+}
