@@ -45,6 +45,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	tags := flags.String("tags", "", "build tags")
 	only := flags.String("only", "", "only the targets that this `regexp` matches, as FOLDER.NAME")
 	corpus := flags.String("corpus", "", "`folder` in which interesting inputs are kept; empty means the user's cache")
+	own := flags.Bool("own", false, "follow inputs in the packages of this workspace only, and not in those that they import: much faster to build")
 	r := runner{out: out}
 	flags.DurationVar(&r.time, "time", 10*time.Minute, "how long each target is fuzzed")
 	flags.IntVar(&r.atOnce, "at-once", 4*runtime.NumCPU(), "how many targets are fuzzed at a time")
@@ -84,7 +85,13 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(r.bin) }()
-	if err := r.build(ctx, *dir, *tags, chosenTargets); err != nil {
+	follow := []string{"-fuzz", "."}
+	if *own {
+		if follow, err = ownOnly(ctx, *dir); err != nil {
+			return err
+		}
+	}
+	if err := r.build(ctx, *dir, *tags, follow, chosenTargets); err != nil {
 		return err
 	}
 	return r.fuzz(ctx, *dir, chosenTargets)
