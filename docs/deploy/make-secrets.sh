@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the secrets of docker-compose.yml: random passwords, in ./secrets of the
-# current folder. It overwrites none, because the database would still have the
+# Makes the secrets of docker-compose.yml: random passwords and a key, in ./secrets of
+# the current folder. It overwrites none, because the database would still have the
 # old password.
 set -eu
 
@@ -23,4 +23,6 @@ printf '%s' "$mysql" >secrets/mysql_password
 printf 'mysql://flakepass:%s@mysql:3306/flakepass' "$mysql" >secrets/database_url
 printf 'requirepass %s\n' "$redis" >secrets/redis_conf
 printf 'redis://:%s@redis:6379' "$redis" >secrets/redis_url
-echo "Made ./secrets. Keep it out of backups that others can read."
+# 32 bytes. What it encrypts cannot be read without it: keep a copy.
+od -An -v -N32 -tx1 /dev/urandom | tr -d ' \n' >secrets/second_factor_key
+echo "Made ./secrets. Keep it out of backups that others can read, and keep a copy of second_factor_key."

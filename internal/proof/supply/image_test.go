@@ -142,8 +142,9 @@ func load(t *testing.T, env map[string]string) config.Config {
 	}
 	cfg, err := config.Load(config.Options{Environ: environ, ReadFile: func(path string) ([]byte, error) {
 		return []byte(map[string]string{
-			"/run/secrets/database_url": "mysql://flakepass:x@mysql:3306/flakepass",
-			"/run/secrets/redis_url":    "redis://:x@redis:6379",
+			"/run/secrets/database_url":      "mysql://flakepass:x@mysql:3306/flakepass",
+			"/run/secrets/redis_url":         "redis://:x@redis:6379",
+			"/run/secrets/second_factor_key": strings.Repeat("0f", 32),
 		}[path]), nil
 	}})
 	if err != nil {
@@ -248,6 +249,9 @@ func TestComposeFileFitsTheImage(t *testing.T) {
 		cfg := load(t, env)
 		if len(cfg.TrustedProxies) != 1 || cfg.TrustedProxies[0].Bits() != 32 || !strings.Contains(read(t, filepath.Join(root(t), "docker-compose.yml")), "ipv4_address: "+cfg.TrustedProxies[0].Addr().String()) {
 			t.Errorf("%s believes %v, which is not the proxy", name, cfg.TrustedProxies)
+		}
+		if len(cfg.SecondFactorKeys) == 0 {
+			t.Errorf("%s has no key of second factors: what it gives out in a login of two steps the other cannot read", name)
 		}
 		// The instances start first: the address of the proxy is none that they may get.
 		if ipam, at := c.Networks["edge"].IPAM.Config, cfg.TrustedProxies[0].Addr(); len(ipam) != 1 || !ipam[0].Subnet.Contains(at) || ipam[0].Range.Contains(at) ||

@@ -34,6 +34,11 @@ func TestMadeSecretsAreRandomAndShut(t *testing.T) {
 		if mine["mysql_password"] != mine["database_url"] || mine["redis_conf"] != mine["redis_url"] || mine["redis_url"] == mine["database_url"] {
 			t.Errorf("the passwords do not fit together: %v", mine)
 		}
+		key := read(t, filepath.Join(dir, "secrets", "second_factor_key"))
+		if _, ok := seen[key]; ok || !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(key) {
+			t.Errorf("the key of second factors is %q", key)
+		}
+		mine["second_factor_key"] = key
 		for name, p := range mine {
 			seen[p] = name
 		}

@@ -76,7 +76,7 @@ func factorKeys(ctx context.Context, cfg config.Config, store *sqlstore.SecondFa
 		return keys, err
 	}
 	if cfg.Database.Kind != config.SQLite {
-		log.InfoContext(ctx, "no user can add a second factor: FLAKEPASS_SECOND_FACTOR_KEY is not set")
+		log.InfoContext(ctx, "no user can add a second factor, and a login in two steps has to end at the instance where it began: FLAKEPASS_SECOND_FACTOR_KEY is not set")
 		return secondfactor.Keys{}, nil
 	}
 	path := filepath.Join(cfg.DataDir, KeyName)
