@@ -2,48 +2,21 @@ package account
 
 import (
 	"crypto/subtle"
-	"fmt"
-	"log/slog"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/flakepass/flakepass/internal/domain/hidden"
 )
 
-const redacted = "[redacted]"
-
-// A secret is a text that cannot print itself. The text is behind a pointer:
-// fmt may not call methods on a value in an unexported field, and prints what
-// it finds there, but it does not follow a pointer below the top level.
+// A secret is a text that cannot print itself, and that no other package reads.
 type secret struct {
-	_    [0]func() // not comparable: == takes the time of the first difference
-	text *string
+	hidden.Value
+	text hidden.Text
 }
 
-func newSecret(s string) secret { return secret{text: &s} }
+func newSecret(s string) secret { return secret{text: hidden.Of(s)} }
 
-func (s secret) reveal() string {
-	if s.text == nil {
-		return ""
-	}
-	return *s.text
-}
-
-// String hides the secret.
-func (secret) String() string { return redacted }
-
-// GoString hides the secret from %#v.
-func (secret) GoString() string { return redacted }
-
-// Format hides the secret under every verb of fmt.
-func (secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
-
-// LogValue hides the secret from slog.
-func (secret) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalJSON hides the secret from encoding/json.
-func (secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
-
-// MarshalText hides the secret from every other encoder.
-func (secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (s secret) reveal() string { return s.text.Reveal() }
 
 // A Password is what a person typed. It cannot print itself: every fmt verb,
 // slog and encoding/json show "[redacted]". No other package can read it
@@ -78,7 +51,7 @@ func NewPassword(s string) Password {
 
 // spellings are the normal form, and what was typed if that is another.
 func (p Password) spellings() []string {
-	if p.typed.text == nil {
+	if p.typed.text.None() {
 		return []string{p.reveal()}
 	}
 	return []string{p.reveal(), p.typed.reveal()}
@@ -86,7 +59,7 @@ func (p Password) spellings() []string {
 
 // spelled is the password as a hash has it: other systems hash what was typed.
 func (p Password) spelled(foreign bool) string {
-	if foreign && p.typed.text != nil {
+	if foreign && !p.typed.text.None() {
 		return p.typed.reveal()
 	}
 	return p.reveal()

@@ -9,9 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/hidden"
 )
 
 // The text of a device credential is
@@ -41,11 +42,9 @@ var ErrDevice = errors.New("ratelimit: not a device credential")
 // A DeviceCredential shows that an account was logged in to before on the
 // device that has it. It opens nothing: with it attempts are counted by
 // themselves, so that strangers cannot keep its owner out. It outlives the login. It
-// cannot print itself. The zero DeviceCredential is none.
-type DeviceCredential struct {
-	_    [0]func() // not comparable
-	text *string
-}
+// cannot print itself: its text belongs in the answer to a login and in the next login. The
+// zero DeviceCredential is none.
+type DeviceCredential struct{ hidden.Text }
 
 // ParseDeviceCredential reads the text of a device credential. It returns
 // [ErrDevice] unless the text has the exact length, alphabet and checksum. Whether
@@ -57,35 +56,13 @@ func ParseDeviceCredential(s string) (DeviceCredential, error) {
 	if b, err := base64.RawURLEncoding.Strict().DecodeString(s[len(devicePrefix):deviceSumAt]); err != nil || len(b) != deviceBytes {
 		return DeviceCredential{}, ErrDevice
 	}
-	return DeviceCredential{text: &s}, nil
+	return DeviceCredential{hidden.Of(s)}, nil
 }
 
 func deviceSum(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text))) }
 
 // IsZero reports whether c is none.
-func (c DeviceCredential) IsZero() bool { return c.text == nil }
-
-// Reveal is the text: it belongs in the answer to a login and in the next login.
-func (c DeviceCredential) Reveal() string {
-	if c.text == nil {
-		return ""
-	}
-	return *c.text
-}
-
-const redacted = "[redacted]"
-
-// String hides the text.
-func (DeviceCredential) String() string { return redacted }
-
-// Format hides the text under every verb of fmt.
-func (DeviceCredential) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
-
-// LogValue hides the text from slog.
-func (DeviceCredential) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalText hides the text from encoders.
-func (DeviceCredential) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (c DeviceCredential) IsZero() bool { return c.None() }
 
 // NewDevice is the credential of the device on which that account was just logged
 // in to. A device that has shown one of that account stays the same device.
@@ -101,7 +78,7 @@ func (l *Limiter) NewDevice(a Attempt) DeviceCredential {
 	copy(b[deviceID:], at[1:])
 	text := devicePrefix + base64.RawURLEncoding.EncodeToString(append(b, l.signed(a.Account, b)...))
 	text += deviceSum(text)
-	return DeviceCredential{text: &text}
+	return DeviceCredential{hidden.Of(text)}
 }
 
 // deviceID is the device that a has shown a credential of, if that is of this

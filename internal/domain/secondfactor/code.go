@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"github.com/pquerna/otp/hotp"
+
+	"github.com/flakepass/flakepass/internal/domain/hidden"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 // authenticator app, or a recovery code. It cannot print itself, since a code
 // that was not taken may still be good.
 type Code struct {
-	hidden
+	hidden.Text
 	kind kind
 }
 
@@ -48,10 +50,10 @@ func NewCode(typed string) Code {
 	case text == "":
 		return Code{}
 	case len(text) == codeDigits && strings.Trim(text, "0123456789") == "":
-		return Code{hide(text), ofApp}
+		return Code{hidden.Of(text), ofApp}
 	case len(text) == recoveryLetters:
 		if text = strings.Map(alike, text); strings.Trim(text, recoveryAlphabet) == "" {
-			return Code{hide(text), recovery}
+			return Code{hidden.Of(text), recovery}
 		}
 	}
 	return Code{kind: garbled}

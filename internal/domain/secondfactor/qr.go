@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"github.com/boombuler/barcode/qr"
+
+	"github.com/flakepass/flakepass/internal/domain/hidden"
 )
 
 // A Picture is a QR code as the path of an SVG, one unit a module, in a square of
 // Size units that includes the four light modules that every side needs (ISO/IEC
 // 18004). A person who sees it can read the secret.
 type Picture struct {
+	hidden.Value
 	Size int
 	Path string
 }
-
-// Format hides the picture under every verb of fmt.
-func (Picture) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
 
 // Picture is the QR code of the URI.
 func (u URI) Picture() (Picture, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/hidden"
 )
 
 const (
@@ -42,7 +43,7 @@ func alike(r rune) rune {
 
 // A RecoveryCode stands for the authenticator app once. It is shown when the
 // factor is confirmed and never again. It cannot print itself.
-type RecoveryCode struct{ hidden }
+type RecoveryCode struct{ hidden.Text }
 
 // newRecovery makes the codes, as a person is shown them, and what is kept of
 // them.
@@ -56,7 +57,7 @@ func newRecovery(user idworker.ID) (codes []RecoveryCode, kept []byte) {
 		for part := range slices.Chunk([]byte(text), 4) {
 			groups = append(groups, string(part))
 		}
-		codes = append(codes, RecoveryCode{hide(strings.Join(groups, "-"))})
+		codes = append(codes, RecoveryCode{hidden.Of(strings.Join(groups, "-"))})
 	}
 	return codes, kept
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/hidden"
 )
 
 // TicketLife is how long a ticket is good for.
@@ -23,7 +24,7 @@ var ErrTicket = errors.New("no ticket, or one that is too old")
 // A Ticket says that a client has shown a password and has to show a code, so
 // that a form need not carry the password twice. It opens nothing without the
 // code, unless its holder has shown that as well. It cannot print itself.
-type Ticket struct{ hidden }
+type Ticket struct{ hidden.Text }
 
 // Holder is whom a ticket was given to.
 type Holder struct {
@@ -70,7 +71,7 @@ func (s *Service) Ticket(ctx context.Context, h Holder) (Ticket, error) {
 	b = binary.BigEndian.AppendUint64(b, uint64(h.PasswordVersion))
 	b = binary.BigEndian.AppendUint64(b, uint64(h.Last))
 	b = append(append(b, h.Uses[:]...), h.Username...)
-	return Ticket{hide(base64.RawURLEncoding.EncodeToString(s.ticketKeys().seal(forTicket, 0, b)))}, nil
+	return Ticket{hidden.Of(base64.RawURLEncoding.EncodeToString(s.ticketKeys().seal(forTicket, 0, b)))}, nil
 }
 
 // ticketKeys are the configured keys. Without any no code can be checked, but

@@ -7,11 +7,12 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/hidden"
 )
 
 const setupPath = "/console/setup"
@@ -43,25 +44,13 @@ func (u *UI) SetupLink(ctx context.Context, base string) (string, error) {
 	base = b.Scheme + "://" + b.Host
 	c := newCode(rand.Text()) // 130 bits
 	u.link.issue(c, u.Now())
-	return base + setupPath + "?code=" + c.reveal(), nil
+	return base + setupPath + "?code=" + c.Reveal(), nil
 }
 
-// A code is the secret part of a link. It cannot print itself; it stands
-// behind a pointer because fmt reads unexported fields.
-type code struct{ text *string }
+// A code is the secret part of a link. It cannot print itself.
+type code struct{ hidden.Text }
 
-func newCode(s string) code { return code{&s} }
-
-func (c code) reveal() string { return *c.text }
-
-// Format hides the code under every verb of fmt.
-func (code) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[redacted]")) }
-
-// LogValue hides the code from slog.
-func (code) LogValue() slog.Value { return slog.StringValue("[redacted]") }
-
-// MarshalText hides the code from encoders.
-func (code) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
+func newCode(s string) code { return code{hidden.Of(s)} }
 
 type linkState int
 
@@ -85,13 +74,13 @@ type link struct {
 func (l *link) issue(c code, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sum, l.expires, l.used = sha256.Sum256([]byte(c.reveal())), now.Add(LinkLife), false
+	l.sum, l.expires, l.used = sha256.Sum256([]byte(c.Reveal())), now.Add(LinkLife), false
 }
 
 // state says what a code is good for. Only a client that knows the code learns
 // anything but linkUnknown.
 func (l *link) state(c code, now time.Time) linkState {
-	sum := sha256.Sum256([]byte(c.reveal()))
+	sum := sha256.Sum256([]byte(c.Reveal()))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

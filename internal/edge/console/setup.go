@@ -27,7 +27,7 @@ type setupView struct {
 }
 
 // Secret is the code, for the hidden field and nothing else.
-func (v setupView) Secret() string { return v.Code.reveal() }
+func (v setupView) Secret() string { return v.Code.Reveal() }
 
 // FocusPassword reports whether the passphrase is the first thing to type.
 func (v setupView) FocusPassword() bool { return v.Bad && len(v.UsernameProblems) == 0 }
