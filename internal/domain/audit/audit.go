@@ -7,9 +7,11 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/flakepass/flakepass/api/wire"
@@ -102,6 +104,22 @@ type Target struct {
 	Name string
 }
 
+// AboutUser is a user as a target.
+func AboutUser(id idworker.ID, name string) Target {
+	if id == 0 {
+		return Target{}
+	}
+	return Target{Kind: "user", ID: id, Name: name}
+}
+
+// AboutLogin is a login as a target, called by the name of its user.
+func AboutLogin(id idworker.ID, name string) Target {
+	if id == 0 {
+		return Target{}
+	}
+	return Target{Kind: "login", ID: id, Name: name}
+}
+
 // An Event is one entry. Its ID, in the order of time, says when it was made.
 type Event struct {
 	ID     idworker.ID
@@ -175,3 +193,34 @@ type Filter struct {
 
 // At is when the event was made.
 func (e *Event) At() wire.Time { return wire.At(idworker.Default().Time(e.ID)) }
+
+// Without is a value of the record without the members that out names, at any depth; nil if
+// the value cannot be read.
+func Without(value []byte, out func(name string) bool) json.RawMessage {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	strip(v, out)
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+func strip(v any, out func(name string) bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(name string, _ any) bool { return out(name) })
+		for _, inner := range v {
+			strip(inner, out)
+		}
+	case []any:
+		for _, inner := range v {
+			strip(inner, out)
+		}
+	}
+}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"slices"
 	"time"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // The actions of people who are, or want to be, logged in. The first two are
@@ -86,22 +84,6 @@ type Incident struct {
 // reports whether this is the first of its kind for a while. *[Collector] is one.
 type Incidents interface {
 	Note(i Incident) (first bool)
-}
-
-// AboutUser is a user as a target.
-func AboutUser(id idworker.ID, name string) Target {
-	if id == 0 {
-		return Target{}
-	}
-	return Target{Kind: "user", ID: id, Name: name}
-}
-
-// AboutLogin is a login as a target, called by the name of its user.
-func AboutLogin(id idworker.ID, name string) Target {
-	if id == 0 {
-		return Target{}
-	}
-	return Target{Kind: "login", ID: id, Name: name}
 }
 
 // Refused is the action of a token that was refused for the reason with that

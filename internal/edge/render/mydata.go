@@ -1,8 +1,6 @@
 package render
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -18,7 +16,7 @@ func MyEvent(e *audit.Event, me idworker.ID, name string) wire.MyEvent {
 	out := wire.MyEvent{ID: wire.ID(e.ID), At: e.At(), Action: string(e.Action), Via: e.By.Via, ByMe: e.By.ID == me}
 	mine := e.Target.ID == 0 || e.Target.Kind == "user" && e.Target.ID == me || e.Target.Kind == "login" && e.Target.Name == name
 	if mine {
-		out.Old, out.New = owned(e.Old), owned(e.New)
+		out.Old, out.New = audit.Without(e.Old, others), audit.Without(e.New, others)
 	}
 	if mine && (out.ByMe || e.Action.Coded()) {
 		out.Reason, _, _ = strings.Cut(e.Reason, ": issued by")
@@ -36,34 +34,5 @@ var own = []string{
 	"key_id", "scopes", "expires_at", "role", "disabled_at", "count", "first_at", "last_at", "left",
 }
 
-// owned is a value with these members only; nil if it cannot be read.
-func owned(value json.RawMessage) json.RawMessage {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(value))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return nil
-	}
-	leaveOwn(v)
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	return text
-}
-
-func leaveOwn(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, inner := range v {
-			if !slices.Contains(own, name) {
-				delete(v, name)
-			}
-			leaveOwn(inner)
-		}
-	case []any:
-		for _, inner := range v {
-			leaveOwn(inner)
-		}
-	}
-}
+// others reports a member that is none of these.
+func others(name string) bool { return !slices.Contains(own, name) }

@@ -140,34 +140,7 @@ func nameless(value []byte) []byte {
 	if !slices.ContainsFunc(personal, func(name string) bool { return bytes.Contains(value, []byte(`"`+name+`"`)) }) {
 		return notNull(value)
 	}
-	var v any
-	d := json.NewDecoder(bytes.NewReader(value))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return []byte{}
-	}
-	strip(v)
-	text, err := json.Marshal(v)
-	if err != nil {
-		return []byte{}
-	}
-	return text
-}
-
-func strip(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, name := range personal {
-			delete(v, name)
-		}
-		for _, inner := range v {
-			strip(inner)
-		}
-	case []any:
-		for _, inner := range v {
-			strip(inner)
-		}
-	}
+	return notNull(audit.Without(value, func(name string) bool { return slices.Contains(personal, name) }))
 }
 
 // gone stands for a name in the history of the policy and of the sweeps, which have no ID.
