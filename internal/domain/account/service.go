@@ -53,17 +53,12 @@ func (s *Service) New(ctx context.Context, by Asker, username string, p Password
 func checkNew(username string, role Role, password func(name string) []invalid.Field) (string, error) {
 	var all invalid.Error
 	name, err := NormalizeUsername(username)
-	if bad, ok := errors.AsType[*invalid.Error](err); ok {
-		all.Fields = append(all.Fields, bad.Fields...)
-	}
+	all.Take(err)
 	all.Fields = append(all.Fields, password(name)...)
 	if _, err := ParseRole(string(role)); err != nil {
 		all.Add("role", CodeUnknown, "must be user, service or admin")
 	}
-	if len(all.Fields) > 0 {
-		return "", &all
-	}
-	return name, nil
+	return name, all.OrNil()
 }
 
 // A Found is what a name that was typed at a login has found: a user, or the zero User for

@@ -2,6 +2,7 @@
 package invalid
 
 import (
+	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,6 +38,13 @@ func Of(field, code, message string) *Error {
 // Add says that one more field is wrong.
 func (e *Error) Add(field, code, message string) {
 	e.Fields = append(e.Fields, Field{Field: field, Code: code, Message: message})
+}
+
+// Take adds the fields of err, if it has any.
+func (e *Error) Take(err error) {
+	if other, ok := errors.AsType[*Error](err); ok {
+		e.Fields = append(e.Fields, other.Fields...)
+	}
 }
 
 // OrNil is e as an error, or nil if nothing is wrong.

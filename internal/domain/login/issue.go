@@ -131,9 +131,7 @@ func (s *Service) check(in *Issue) (session.Auth, error) {
 	case in.Create && in.ExternalID == "":
 		wrong.Add("external_id", account.CodeRequired, "must name the user who is to be made")
 	}
-	if e, ok := errors.AsType[*invalid.Error](account.CheckExternalID(in.ExternalID)); ok {
-		wrong.Fields = append(wrong.Fields, e.Fields...)
-	}
+	wrong.Take(account.CheckExternalID(in.ExternalID))
 	if !slices.Contains(s.Methods, in.Method) {
 		wrong.Add("method", account.CodeUnknown, "must be one of those that the operator allows: "+strings.Join(s.Methods, ", "))
 	}

@@ -36,13 +36,9 @@ func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c Us
 		return Person{}, nil, err
 	}
 	now := u.Now().UTC().Truncate(time.Millisecond)
-	// Minted before any row is locked: one for each thing that can change.
-	var ready [2]idworker.ID
-	for i := range ready {
-		var err error
-		if ready[i], err = u.IDs.Next(ctx); err != nil {
-			return Person{}, nil, fmt.Errorf("operator: change user: %w", err)
-		}
+	ready, err := u.mint(ctx)
+	if err != nil {
+		return Person{}, nil, fmt.Errorf("operator: change user: %w", err)
 	}
 	changes := false
 	_, _, ended, err := u.Store.Change(ctx, id, func(before account.User) (account.User, []audit.Event, error) {
@@ -67,6 +63,15 @@ func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c Us
 		return Person{}, ended, err
 	}
 	return person, ended, unpublished
+}
+
+// mint returns IDs for events, one for each thing that a change of a user can change. It runs
+// before any row is locked.
+func (u *Users) mint(ctx context.Context) (ready [2]idworker.ID, err error) {
+	for i := 0; err == nil && i < len(ready); i++ {
+		ready[i], err = u.IDs.Next(ctx)
+	}
+	return ready, err
 }
 
 func (c *UserChange) check() error {

@@ -53,12 +53,9 @@ func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, id idworker.ID,
 	if err := c.normalize(); err != nil {
 		return account.User{}, err
 	}
-	var ready [2]idworker.ID // minted before any row is locked
-	for i := range ready {
-		var err error
-		if ready[i], err = u.IDs.Next(ctx); err != nil {
-			return account.User{}, fmt.Errorf("operator: change names: %w", err)
-		}
+	ready, err := u.mint(ctx)
+	if err != nil {
+		return account.User{}, fmt.Errorf("operator: change names: %w", err)
 	}
 	need := needs[changeNames]
 	if by.Key != 0 {
@@ -93,34 +90,26 @@ func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, id idworker.ID,
 // normalize checks all that is requested.
 func (c *NameChange) normalize() error {
 	var all invalid.Error
-	note := func(err error) {
-		if bad, ok := errors.AsType[*invalid.Error](err); ok {
-			all.Fields = append(all.Fields, bad.Fields...)
-		}
-	}
 	if c.Username == nil && c.Aliases == nil && len(c.AddAliases)+len(c.RemoveAliases) == 0 { // it would only read the user
-		note(invalid.Of("aliases", account.CodeRequired, "must be given, or something else of the names"))
+		all.Add("aliases", account.CodeRequired, "must be given, or something else of the names")
 	}
 	if c.Username != nil {
 		name, err := account.NormalizeUsername(*c.Username)
 		c.Username = &name
-		note(err)
+		all.Take(err)
 	}
 	if c.Aliases != nil {
 		names, err := account.NormalizeAliases(*c.Aliases)
 		c.Aliases = &names
-		note(err)
+		all.Take(err)
 	}
 	for _, some := range []*[]string{&c.AddAliases, &c.RemoveAliases} {
 		names, err := account.NormalizeAliases(*some)
 		*some = names
-		note(err)
+		all.Take(err)
 	}
-	note(CheckReason(c.Reason))
-	if len(all.Fields) > 0 {
-		return &all
-	}
-	return nil
+	all.Take(CheckReason(c.Reason))
+	return all.OrNil()
 }
 
 func (c *NameChange) apply(u account.User) (account.User, error) {

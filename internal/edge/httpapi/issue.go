@@ -105,17 +105,10 @@ func (s *server) readIssue(in *issueRequest) (ask login.Issue, at netip.Addr, on
 		}
 	}
 	ask.Instead, err = endSession(in.End)
-	add(wrong, err)
+	wrong.Take(err)
 	on, err = session.ParseDevice(s.InForce.Current().DeviceClasses(), string(in.Device.class), string(in.Device.name), string(in.Device.id))
-	add(wrong, err)
+	wrong.Take(err)
 	return ask, at, on, wrong.OrNil()
-}
-
-// add adds the fields of err, if it has any.
-func add(to *invalid.Error, err error) {
-	if e, ok := errors.AsType[*invalid.Error](err); ok {
-		to.Fields = append(to.Fields, e.Fields...)
-	}
 }
 
 // idempotencyHeader is what a client calls a request that it may send again
