@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 )
 
@@ -10,28 +9,22 @@ import (
 // measured on real requests. Set the fields before use.
 type Auditor struct {
 	Truth Store
-	// One is the number of accepts for each one that is checked.
-	One uint64
 	// Stale is called with how long a session had been over when it was accepted, by the
 	// clocks of the database and of this instance: more than the bound, and the
 	// difference of the two clocks, must not happen.
 	Stale func(time.Duration)
 
-	count  atomic.Uint64
 	sample chan Accept
 }
 
-// NewAuditor returns an Auditor that checks one accept in that many.
-func NewAuditor(truth Store, one uint64, stale func(time.Duration)) *Auditor {
-	return &Auditor{Truth: truth, One: max(one, 1), Stale: stale, sample: make(chan Accept, 1)}
+// NewAuditor returns an Auditor that has no sample yet.
+func NewAuditor(truth Store, stale func(time.Duration)) *Auditor {
+	return &Auditor{Truth: truth, Stale: stale, sample: make(chan Accept, 1)}
 }
 
-// Accepted takes a sample now and then. It never waits: it drops a sample
-// while another is checked.
-func (a *Auditor) Accepted(w Accept) {
-	if a.count.Add(1)%a.One != 0 {
-		return
-	}
+// Sample takes an accept to check. It never waits: it drops a sample while another
+// is checked.
+func (a *Auditor) Sample(w Accept) {
 	select {
 	case a.sample <- w:
 	default:

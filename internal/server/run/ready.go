@@ -138,8 +138,9 @@ func (t *tiers) horizonAge() time.Duration {
 // answered.
 func answersOf(m *telemetry.Metrics) fleet.Answers {
 	return fleet.Answers{
-		Memory: m.Accepted(session.FromMemory.String()), Redis: m.Accepted(session.FromRedis.String()),
-		Database: m.Accepted(session.FromDatabase.String()),
+		Memory:   m.Accepts(session.FromMemory.String()).Load(),
+		Redis:    m.Accepts(session.FromRedis.String()).Load(),
+		Database: m.Accepts(session.FromDatabase.String()).Load(),
 	}
 }
 

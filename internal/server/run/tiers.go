@@ -92,7 +92,7 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 	context.AfterFunc(ctx, t.news.Stop) // streams would hold up the end
 	metrics.Followers(func() float64 { return float64(t.news.Followers()) })
 	metrics.Horizon(func() float64 { return session.Age(time.Now(), t.feed.Horizon()).Seconds() })
-	t.auditor = session.NewAuditor(t.truth, 1000, metrics.StaleAccept)
+	t.auditor = session.NewAuditor(t.truth, metrics.StaleAccept)
 	t.accepted = accepted(metrics, t.auditor)
 	if err := t.cache(ctx, cfg, db, redisstore.Options{Feed: t.feed, Unpublished: metrics.Unpublished, Foreign: foreign(metrics, collector), Log: log}, metrics); err != nil {
 		return nil, err
@@ -223,18 +223,22 @@ const nearEnd = 5 * time.Second
 // accepted counts which tier answered for the tokens that were accepted, and has
 // some of them audited.
 func accepted(metrics *telemetry.Metrics, auditor *session.Auditor) func(session.Accept) {
-	const one = 64 // accepts to each whose age is observed
-	count := [...]func(){
+	// How many accepts there are to each whose age is observed, and to each that is audited.
+	const aged, audited = 64, 1000
+	count := [...]*atomic.Uint64{
 		session.FromDatabase: metrics.Accepts(session.FromDatabase.String()),
 		session.FromRedis:    metrics.Accepts(session.FromRedis.String()),
 		session.FromMemory:   metrics.Accepts(session.FromMemory.String()),
 	}
 	var n atomic.Uint64
 	return func(w session.Accept) {
-		count[w.Source]()
-		if n.Add(1)%one == 0 {
+		count[w.Source].Add(1)
+		nth := n.Add(1)
+		if nth%aged == 0 {
 			metrics.AcceptAge(session.Age(w.At, w.AsOf))
 		}
-		auditor.Accepted(w)
+		if nth%audited == 0 {
+			auditor.Sample(w)
+		}
 	}
 }

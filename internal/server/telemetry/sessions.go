@@ -54,16 +54,10 @@ func (m *Metrics) newSessionMetrics() sessionMetrics {
 	return s
 }
 
-// Accepts counts the tokens that were accepted by that source: memory, redis or
-// database. It returns a function, so that what is counted on every request
+// Accepts is the count of the tokens that were accepted by that source since the start:
+// memory, redis or database. Whoever accepts adds to it, so that what is counted on every request
 // costs one addition.
-func (m *Metrics) Accepts(source string) (count func()) {
-	n := m.sessions.accepts[source]
-	return func() { n.Add(1) }
-}
-
-// Accepted is how many tokens that source has answered for since the start.
-func (m *Metrics) Accepted(source string) uint64 { return m.sessions.accepts[source].Load() }
+func (m *Metrics) Accepts(source string) *atomic.Uint64 { return m.sessions.accepts[source] }
 
 // AcceptAge observes how long before an accept the database was read for it.
 func (m *Metrics) AcceptAge(d time.Duration) { m.sessions.age.Observe(d.Seconds()) }
