@@ -62,7 +62,8 @@ func (r Receipt) Unused(cost time.Duration, now time.Time) time.Duration {
 // back what Take allowed with that verdict; a bucket is never more than full.
 // Forget fills all buckets of a key. None of them fails: a store whose server does not
 // answer counts in its own memory, and gives nothing back to the server for an attempt
-// that the server may have counted.
+// that the server may have counted. All three do the same when ctx has ended, within a time of
+// their own: a client that leaves changes no count.
 //
 // When a rule changes, what was used stays used, as a share of the whole: after all of
 // the old rule, a client waits one interval of the new rule for one more attempt; after

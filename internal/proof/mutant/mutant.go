@@ -40,7 +40,7 @@ type Mutant struct {
 // all is every mutant of the module.
 func all() []Mutant {
 	var m []Mutant
-	for _, table := range [][]Mutant{worker(), lenders(), migrating(), harness(), sessions(), promises(), policies(), guards(), addresses(), console(), passwords(), imports(), rights(), slots(), serviceKeys(), impersonations(), deletions(), names(), shares(), starts(), asvs()} {
+	for _, table := range [][]Mutant{worker(), lenders(), migrating(), harness(), sessions(), promises(), policies(), guards(), attempts(), addresses(), console(), passwords(), imports(), rights(), slots(), serviceKeys(), impersonations(), deletions(), names(), shares(), starts(), asvs()} {
 		m = append(m, table...)
 	}
 	return m

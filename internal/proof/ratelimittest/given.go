@@ -1,6 +1,7 @@
 package ratelimittest
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,6 +37,27 @@ func given(t *testing.T, fresh func(t *testing.T) ratelimit.Store, key func(t *t
 		}
 		if v := s.Take(t.Context(), b); v.Allowed {
 			t.Errorf("one more than was given back: %+v", v)
+		}
+	})
+	t.Run("AlsoIfTheClientHasLeft", func(t *testing.T) {
+		s, b := fresh(t), ratelimit.Bucket{Key: key(t), Rule: rule}
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		for i := range 20 {
+			v := s.Take(t.Context(), b)
+			if !v.Allowed || v.Remaining != 4 {
+				t.Fatalf("attempt %d, after the clients of all before had left: %+v", i+1, v)
+			}
+			s.Return(gone, b, v)
+		}
+		for s.Take(t.Context(), b).Allowed {
+		}
+		s.Forget(gone, b.Key)
+		if v := s.Take(gone, b); !v.Allowed || v.Remaining != 4 {
+			t.Errorf("after all were forgotten: %+v", v)
+		}
+		if v := s.Take(t.Context(), b); !v.Allowed || v.Remaining != 3 {
+			t.Errorf("after an attempt whose client had left: %+v", v)
 		}
 	})
 	t.Run("NeverMoreThanFull", func(t *testing.T) {

@@ -102,10 +102,11 @@ func (s *Buckets) Forget(ctx context.Context, key string) {
 	})
 }
 
-// ask asks Redis, unless it is given up.
+// ask asks Redis, unless it is given up. It does so also if the client has left: it waits for askTimeout
+// at most, and what the client has left is to be counted right.
 func (s *Buckets) ask(ctx context.Context, f func(ctx context.Context) ([]int64, error)) (answer []int64, err error) {
 	err = s.breaker.do(func() (err error) {
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
 		defer cancel()
 		answer, err = f(ctx)
 		return err
