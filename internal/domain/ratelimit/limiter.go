@@ -41,6 +41,8 @@ const (
 	// races is how often an attempt is counted again after another attempt wrote its
 	// count meanwhile.
 	races = 100
+	// onwardTime is how long what follows from an attempt that is decided may take.
+	onwardTime = 5 * time.Second
 )
 
 // ErrRace means that other attempts at the same account were counted first so often
@@ -120,8 +122,10 @@ func (l *Limiter) count(ctx context.Context, t *Taken, limits *limit.Limits) (*L
 // attempt has taken, or empties the count of the device or the place, and remembers
 // the place, as one of the account that t.Attempt names. The count of strangers stays: a login of the owner must not give
 // an attacker new attempts. The login succeeds also if this cannot be written. LoggedIn
-// returns what was unusual about it.
+// returns what was unusual about it. It works after ctx has ended, too.
 func (l *Limiter) LoggedIn(ctx context.Context, t Taken, user idworker.ID) Notice {
+	ctx, done := onward(ctx)
+	defer done()
 	n := l.notice(ctx, &t)
 	r := l.Limits().LoginAccount
 	switch {
@@ -136,6 +140,12 @@ func (l *Limiter) LoggedIn(ctx context.Context, t Taken, user idworker.ID) Notic
 		}
 	}
 	return n
+}
+
+// onward is a context for what follows from an attempt that is decided. It does not end when the client
+// leaves: who leaves must neither keep a count nor get rid of one.
+func onward(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), onwardTime)
 }
 
 // change writes a count of an attempt, again if others wrote it meanwhile.
@@ -175,7 +185,8 @@ func (l *Limiter) unwritten(ctx context.Context, err error) {
 // certain: an attempt that failed in another way, also because the client left, counts.
 // Return works after ctx has ended, too.
 func (l *Limiter) Return(ctx context.Context, t Taken) {
-	ctx = context.WithoutCancel(ctx)
+	ctx, done := onward(ctx)
+	defer done()
 	l.giveBack(ctx, &t, 0)
 	if t.counted {
 		limits := l.Limits()
@@ -193,8 +204,10 @@ func (l *Limiter) giveBack(ctx context.Context, t *Taken, from int) {
 
 // WasReset forgets what strangers were counted for at this account, and what was
 // counted for it at this place: those attempts were about the old password. It does not
-// remember the place as one of the owner's.
+// remember the place as one of the owner's. It works after ctx has ended, too.
 func (l *Limiter) WasReset(ctx context.Context, a Attempt) {
+	ctx, done := onward(ctx)
+	defer done()
 	t := Taken{Attempt: a, query: l.query(a, nil)}
 	l.Store.Forget(ctx, l.placeKey(a))
 	var err error

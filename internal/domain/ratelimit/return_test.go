@@ -46,6 +46,41 @@ func TestReturnedAttemptsAreNotCounted(t *testing.T) {
 	}
 }
 
+// Who leaves after the password was compared leaves what everybody does: the place is known, the count
+// of the place is empty, and a link has reset what strangers were counted for.
+func TestWhoLeavesAfterAProofIsRemembered(t *testing.T) {
+	g := limiter(t, nil)
+	g.Unremembered = func(_ context.Context, err error) { t.Error(err) }
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	here := ratelimit.Attempt{Account: "ada", Address: home}
+	right := func(known bool) {
+		t.Helper()
+		taken, err := g.Login(t.Context(), here)
+		if err != nil || taken.Known != known {
+			t.Fatalf("known %v, %v", taken.Known, err)
+		}
+		g.LoggedIn(gone, taken, 7)
+	}
+	right(false)
+	for range 98 {
+		if err := login(t, g, here); err != nil {
+			t.Fatal(err)
+		}
+	}
+	right(true)
+	if err := login(t, g, here); err != nil {
+		t.Errorf("after the right password: %v", err)
+	}
+	for i := range 200 {
+		_ = login(t, g, guess("ada", i))
+	}
+	g.WasReset(gone, here)
+	if err := login(t, g, guess("ada", 300)); err != nil {
+		t.Errorf("after the link: %v", err)
+	}
+}
+
 // What was refused has taken nothing that could be given back.
 func TestRefusedAttemptsGiveNothingBack(t *testing.T) {
 	g := limiter(t, nil)

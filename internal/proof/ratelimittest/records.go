@@ -11,7 +11,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
-// Records keep what a database would, in memory. The zero value is empty.
+// Records keep what a database would, in memory, and fail as that does when a context has ended. The
+// zero value is empty.
 type Records struct {
 	mu     sync.Mutex
 	users  map[string]idworker.ID
@@ -60,7 +61,7 @@ func (r *Records) Guards() int {
 }
 
 // Look implements [ratelimit.Records].
-func (r *Records) Look(_ context.Context, q ratelimit.Query) (ratelimit.Record, error) {
+func (r *Records) Look(ctx context.Context, q ratelimit.Query) (ratelimit.Record, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.looks++
@@ -68,7 +69,7 @@ func (r *Records) Look(_ context.Context, q ratelimit.Query) (ratelimit.Record, 
 	return ratelimit.Record{
 		Now: time.Now().UnixMilli(), User: id, Tokens: [][]byte{r.tokens[id]}, PlaceSeen: r.places[id][string(q.Place)], Places: len(r.places[id]) > 0,
 		Strangers: r.guard(cmp.Or(int64(id), q.Shadow)), Place: r.guard(q.PlaceKey), Device: r.guard(q.DeviceKey),
-	}, r.err
+	}, cmp.Or(r.err, ctx.Err())
 }
 
 func (r *Records) guard(key int64) ratelimit.Count {
@@ -78,12 +79,12 @@ func (r *Records) guard(key int64) ratelimit.Count {
 }
 
 // Swap implements [ratelimit.Records].
-func (r *Records) Swap(_ context.Context, was, is ratelimit.Count) (ratelimit.Count, bool, error) {
+func (r *Records) Swap(ctx context.Context, was, is ratelimit.Count) (ratelimit.Count, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.swaps++
-	if r.err != nil || r.guards[is.Key].Version != was.Version {
-		return was, false, r.err
+	if err := cmp.Or(r.err, ctx.Err()); err != nil || r.guards[is.Key].Version != was.Version {
+		return was, false, err
 	}
 	if r.guards == nil {
 		r.guards = map[int64]ratelimit.Count{}
@@ -95,13 +96,14 @@ func (r *Records) Swap(_ context.Context, was, is ratelimit.Count) (ratelimit.Co
 }
 
 // Remember implements [ratelimit.Records].
-func (r *Records) Remember(_ context.Context, user idworker.ID, place []byte) error {
+func (r *Records) Remember(ctx context.Context, user idworker.ID, place []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err == nil && r.places[user] != nil {
+	err := cmp.Or(r.err, ctx.Err())
+	if err == nil && r.places[user] != nil {
 		r.places[user][string(place)] = time.Now().UnixMilli()
 	}
-	return r.err
+	return err
 }
 
 // Clear implements [ratelimit.Records].
