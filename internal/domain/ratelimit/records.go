@@ -12,7 +12,8 @@ import (
 //
 // Look takes the same work for a name without an account. Swap writes a count if its
 // row is still as it was read, and returns it as it was written; otherwise it reports
-// false. Remember records that a user has logged in at a place. Clear deletes up to
+// false. If ctx ends while it writes, it goes on for a time of its own, so that who leaves
+// meanwhile gets back what was counted. Remember records that a user has logged in at a place. Clear deletes up to
 // limit counts that are full, and returns how many.
 type Records interface {
 	Look(ctx context.Context, q Query) (Record, error)

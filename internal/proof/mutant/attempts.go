@@ -3,12 +3,13 @@ package main
 // attempts are protections of the counts of attempts: none loses what is given back, and none
 // is more than was counted.
 func attempts() []Mutant {
-	const redis, limiter = "internal/store/redisstore", "internal/domain/ratelimit"
+	const redis, store, limiter = "internal/store/redisstore", "internal/store/sqlstore", "internal/domain/ratelimit"
 	attempt := func(what, file, old, change, in, test string) Mutant {
 		return Mutant{Name: "attempts: " + what, File: file, Old: old, New: change, Package: in, Test: test}
 	}
 	return []Mutant{
 		attempt("Redis is not told of attempts whose client has left", redis+"/buckets.go", "context.WithTimeout(context.WithoutCancel(ctx), askTimeout)", "context.WithTimeout(ctx, askTimeout)", redis, "^TestStore$"),
 		attempt("who leaves after a proof is not remembered", limiter+"/limiter.go", "context.WithTimeout(context.WithoutCancel(ctx), onwardTime)", "context.WithTimeout(ctx, onwardTime)", limiter, "^TestWhoLeavesAfterAProof|^TestReturnedAttempts"),
+		attempt("whether an attempt was counted is not known once its client has left", store+"/guards.go", "context.WithTimeout(context.WithoutCancel(ctx), tau)", "context.WithTimeout(ctx, tau)", store, "^TestWhoLeavesWhileAnAttempt"),
 	}
 }

@@ -75,13 +75,17 @@ func guardColumns(of string) string {
 }
 
 // Swap writes a guard by a statement that compares the version of its row. The
-// first version is the time, so that a row that was deleted and made anew is another.
+// first version is the time, so that a row that was deleted and made anew is another. A server goes on with a
+// statement whose client has left, and nobody would know whether it counted: so it goes on here, too.
 func (l *LoginRecords) Swap(ctx context.Context, was, is ratelimit.Count) (ratelimit.Count, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
+	begun, cancel := context.WithTimeout(context.WithoutCancel(ctx), tau)
 	defer cancel()
 	swapped := false
-	err := l.DB.inTurn(ctx, func() error {
-		db := l.DB.gorm.WithContext(ctx)
+	err := l.DB.inTurn(begun, func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		db := l.DB.gorm.WithContext(begun)
 		if was.Version == 0 {
 			is.Version = max(1, is.Full)
 			err := db.Exec("INSERT INTO login_guards (guard, version, full_at, period, told_at, networks) VALUES (?, ?, ?, ?, ?, ?)",

@@ -12,12 +12,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/store/memstore"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -183,6 +185,39 @@ func TestParallelGuessesAreCountedInTheDatabase(t *testing.T) {
 		n := got.Load() + int64(through(t, gates[0], "ada", 50))
 		if n != 100 {
 			t.Errorf("%d guesses got through, want 100", n)
+		}
+	})
+}
+
+// An attempt whose client leaves while its count is locked is given back: it is known whether it was counted.
+func TestWhoLeavesWhileAnAttemptIsCountedGetsItBack(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.user(t, "ada")
+		g := w.limiter(t)
+		if n := through(t, g, "ada", 1); n != 1 { // the row is there
+			t.Fatal("refused")
+		}
+		const full = "SELECT full_at FROM login_guards WHERE guard > 0"
+		before := w.number(t, full)
+		tx, err := w.SQL().BeginTx(t.Context(), nil)
+		must(t, err)
+		_, err = tx.ExecContext(t.Context(), "UPDATE login_guards SET told_at = told_at")
+		must(t, err)
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan struct{})
+		go func() {
+			defer close(left)
+			if taken, err := g.Login(ctx, stranger("ada", 1)); err == nil {
+				g.Return(ctx, taken)
+			}
+		}()
+		testenv.Eventually(t, time.Minute, func() bool { return w.someoneWaits(t) }, "the attempt waits for the lock")
+		leave()
+		must(t, tx.Rollback())
+		<-left
+		w.exec(t, "UPDATE login_guards SET told_at = told_at") // after what still waits
+		if after := w.number(t, full); after > before {
+			t.Errorf("counted all the same: %v of the account's attempts", time.Duration(after-before)*time.Millisecond)
 		}
 	})
 }
