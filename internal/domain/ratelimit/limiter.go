@@ -35,9 +35,6 @@ const (
 	// how old the note of it is before it is written again; in milliseconds.
 	placeLife  = 90 * 24 * 60 * 60 * 1000
 	placeFresh = 24 * 60 * 60 * 1000
-	// forgiven is how many attempts a count must hold before a right password
-	// empties it: with fewer, a login saves a statement.
-	forgiven = 5
 	// races is how often an attempt is counted again after another attempt wrote its
 	// count meanwhile.
 	races = 100
@@ -127,11 +124,10 @@ func (l *Limiter) LoggedIn(ctx context.Context, t Taken, user idworker.ID) Notic
 	ctx, done := onward(ctx)
 	defer done()
 	n := l.notice(ctx, &t)
-	r := l.Limits().LoginAccount
 	switch {
 	case !t.Known:
 		l.Return(ctx, t)
-	case t.counted && !r.None() && t.after.Full-t.record.Now >= forgiven*r.Interval().Milliseconds():
+	case t.counted && t.before.Full > t.record.Now: // alone it stays, which saves most logins a statement
 		l.change(ctx, &t, t.subject, Count.cleared)
 	}
 	if t.record.PlaceSeen <= t.record.Now-placeFresh || t.record.PlaceSeen == 0 {
@@ -228,7 +224,7 @@ type Notice struct {
 	NewPlace bool
 	// Failures is about how many wrong passwords for the account came since the last
 	// notice of that, by strangers and by this device or at this place; 0 if they were
-	// few.
+	// few. A right one may be among them, if it came just before.
 	Failures int
 }
 

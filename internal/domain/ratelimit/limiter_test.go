@@ -99,6 +99,34 @@ func owner(t *testing.T) (g *ratelimit.Limiter, phone ratelimit.DeviceCredential
 	return g, g.NewDevice(a)
 }
 
+// However often the password was right before, ten wrong ones are told of, and eight are not.
+func TestRightPasswordsAreNoFailures(t *testing.T) {
+	for rights := range 6 {
+		for wrong, told := range map[int]bool{8: false, 10: true} {
+			g, _ := owner(t)
+			a := ratelimit.Attempt{Account: "ada", Address: home}
+			right := func() ratelimit.Notice {
+				taken, err := g.Login(t.Context(), a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return g.LoggedIn(t.Context(), taken, 7)
+			}
+			for range rights {
+				right()
+			}
+			for range wrong {
+				if err := login(t, g, a); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := right(); (n.Failures > 0) != told {
+				t.Errorf("after %d right passwords and %d wrong ones: %d failures", rights, wrong, n.Failures)
+			}
+		}
+	}
+}
+
 // guess is a stranger's attempt at an account, from the i-th of many networks.
 func guess(account string, i int) ratelimit.Attempt {
 	return ratelimit.Attempt{Account: account, Address: netip.AddrFrom4([4]byte{203, byte(i >> 8), byte(i), 1})}

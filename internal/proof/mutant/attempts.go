@@ -10,6 +10,7 @@ func attempts() []Mutant {
 	return []Mutant{
 		attempt("Redis is not told of attempts whose client has left", redis+"/buckets.go", "context.WithTimeout(context.WithoutCancel(ctx), askTimeout)", "context.WithTimeout(ctx, askTimeout)", redis, "^TestStore$"),
 		attempt("who leaves after a proof is not remembered", limiter+"/limiter.go", "context.WithTimeout(context.WithoutCancel(ctx), onwardTime)", "context.WithTimeout(ctx, onwardTime)", limiter, "^TestWhoLeavesAfterAProof|^TestReturnedAttempts"),
+		attempt("right passwords count as wrong ones", limiter+"/limiter.go", "case t.counted && t.before.Full > t.record.Now:", "case t.counted && t.before.Full > t.record.Now+4*l.Limits().LoginAccount.Interval().Milliseconds():", limiter, "^TestRightPasswordsAreNoFailures"),
 		attempt("whether an attempt was counted is not known once its client has left", store+"/guards.go", "context.WithTimeout(context.WithoutCancel(ctx), tau)", "context.WithTimeout(ctx, tau)", store, "^TestWhoLeavesWhileAnAttempt"),
 	}
 }
