@@ -72,6 +72,11 @@ func (l *Limiter) Login(ctx context.Context, a Attempt) (Taken, error) {
 		return Taken{}, fmt.Errorf("ratelimit: login: %w", err)
 	}
 	t.subject = t.whose(shown)
+	if t.subject == device && t.usedUp(limits) {
+		l.giveBack(ctx, &t, 0)
+		a.Credential, a.ShownID, a.ShownToken = DeviceCredential{}, 0, nil
+		return l.Login(ctx, a)
+	}
 	t.Known, t.Device = t.subject != strangers, shown
 	switch {
 	case t.Known:
@@ -91,6 +96,17 @@ func (l *Limiter) Login(ctx context.Context, a Attempt) (Taken, error) {
 		return Taken{}, l.report(held)
 	}
 	return t, nil
+}
+
+// usedUp reports whether the count of the device has no attempt left. Then whoever has stolen
+// the credential, or the token, must not lock out the owner, who cannot know of it: it counts as
+// not shown. That gives a thief nothing, who could leave it out.
+func (t *Taken) usedUp(limits *limit.Limits) bool {
+	if limits.LoginAccount.None() {
+		return false
+	}
+	_, held := t.record.Device.take(limits, t.network, t.record.Now)
+	return held != nil
 }
 
 // count adds an attempt to its count.

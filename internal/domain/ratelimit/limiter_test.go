@@ -265,25 +265,56 @@ func TestStrangerAtTheSamePlaceDoesNotLockTheDeviceOut(t *testing.T) {
 // the password for ever.
 func TestKnownDeviceHasALimitWhereverItGoes(t *testing.T) {
 	g, phone := owner(t)
+	strangers := 0
 	for name, stolen := range map[string]ratelimit.Attempt{
 		"credential": {Account: "ada", Credential: phone}, "token": {Account: "ada", ShownToken: []byte("token")},
 	} {
-		through := 0
+		known := 0
 		for i := range 1000 {
 			stolen.Address = guess("", i).Address
-			if login(t, g, stolen) == nil {
-				through++
+			if taken, err := g.Login(t.Context(), stolen); err == nil && taken.Known {
+				known++
+			} else if err == nil {
+				strangers++
 			}
 		}
-		if through != 100 {
-			t.Errorf("%d guesses got through with a stolen %s, want 100", through, name)
+		if known != 100 {
+			t.Errorf("%d guesses got through with a stolen %s, want 100", known, name)
 		}
+	}
+	if strangers != 100 {
+		t.Errorf("%d guesses got through behind these, want the 100 that strangers have", strangers)
 	}
 	if err := login(t, g, ratelimit.Attempt{Account: "ada", Address: home}); err != nil {
 		t.Errorf("the owner at home, who shows nothing: %v", err)
 	}
-	if err := login(t, g, guess("ada", 1)); err != nil {
-		t.Errorf("a stranger: %v", err)
+}
+
+// Whoever has stolen the credential of a device, or a token, cannot lock its owner out, who goes on
+// to send it: when its count is used up, it counts as not shown.
+func TestStolenCredentialLocksNobodyOut(t *testing.T) {
+	for name, stolen := range map[string]ratelimit.Attempt{"credential": {Account: "ada"}, "token": {Account: "ada", ShownToken: []byte("token")}} {
+		g, phone := owner(t)
+		if name == "credential" {
+			stolen.Credential = phone
+		}
+		for i := range 100 {
+			stolen.Address = guess("", i).Address
+			if taken, err := g.Login(t.Context(), stolen); err != nil || !taken.Known {
+				t.Fatalf("guess %d with the %s: known %t, %v", i, name, taken.Known, err)
+			}
+		}
+		for _, from := range []struct {
+			netip.Addr
+			known bool
+		}{{home, true}, {away, false}} {
+			stolen.Address = from.Addr
+			taken, err := g.Login(t.Context(), stolen)
+			if err != nil || taken.Known != from.known || taken.Device {
+				t.Errorf("the owner with the %s at %v: known %t, as a device %t, %v", name, from.Addr, taken.Known, taken.Device, err)
+			}
+			g.LoggedIn(t.Context(), taken, 7)
+		}
 	}
 }
 

@@ -43,6 +43,9 @@ func passwords() []Mutant {
 			Name: "passwords: a code that was not checked is a guess", File: "internal/domain/login/factor.go",
 			Old: "return account.Undecided(err)\n}", New: "return err\n}", Package: "internal/domain/login", Test: "^TestUndecidedCodeIsNoGuess$",
 		}, {
+			Name: "passwords: a stolen credential locks its owner out", File: "internal/domain/ratelimit/limiter.go",
+			Old: "if t.subject == device && t.usedUp(limits) {", New: "if false {", Package: "internal/domain/ratelimit", Test: "^TestStolenCredentialLocksNobodyOut$",
+		}, {
 			Name: "passwords: a list that cannot be read refuses all passwords", File: account + "/password.go",
 			Old: "if found && err == nil {", New: "if found || err != nil {", Package: account, Test: "^TestUnreadableList",
 		}, {
