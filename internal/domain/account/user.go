@@ -111,7 +111,7 @@ type User struct {
 	CountedByID bool
 
 	PasswordHash PHC
-	// PasswordVersion begins at 1. It grows with each new password, with each change of the
+	// PasswordVersion begins at 1. It grows with each new password, with the first hash, with each change of the
 	// role, and when a second factor is switched on or off. A new hash of the same password
 	// does not change it. A login that verified version 3 must not open when
 	// the row is at 4.

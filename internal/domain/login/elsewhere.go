@@ -25,6 +25,8 @@ func (s *Service) arrive(ctx context.Context, c *Client, by account.Asker, u acc
 		err = s.Users.Create(ctx, u, e)
 	default:
 		err = s.Arrivals.FirstHash(ctx, u, e)
+		u.PasswordVersion++
+		u.ImportedVersion = u.PasswordVersion
 	}
 	if errors.Is(err, account.ErrExists) {
 		f, err := s.Names.Find(ctx, in.Username)

@@ -35,7 +35,9 @@ func (e *elsewhere) FirstHash(_ context.Context, u account.User, ev audit.Event)
 	}
 	e.users.events = append(e.users.events, ev)
 	e.first = u
-	e.users.Change(u.ID, func(held *account.User) { held.PasswordHash, held.ImportedVersion = u.PasswordHash, u.ImportedVersion })
+	e.users.Change(u.ID, func(held *account.User) {
+		held.PasswordHash, held.PasswordVersion, held.ImportedVersion = u.PasswordHash, 2, 2
+	})
 	return nil
 }
 
@@ -92,7 +94,7 @@ func TestImportedUserGetsTheFirstHash(t *testing.T) {
 	if err := w.users.Users.Create(t.Context(), u); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.as("imported", "tïny"); err != nil || e.first.ID != 77 || len(w.users.events) != 1 || w.users.events[0].Target.ID != 77 {
+	if err := w.as("imported", "tïny"); err != nil || e.first.ID != 77 || len(w.users.events) != 1 || w.users.events[0].Target.ID != 77 || w.sessions.version != 2 {
 		t.Errorf("%v, %+v, %v", err, e.first, w.users.events)
 	}
 	if err := w.as("imported", "tïny"); err != nil || e.asked != 1 {

@@ -57,7 +57,7 @@ type Users interface {
 }
 
 // Arrivals gives accounts their first hash of a password. FirstHash stores that of u and the
-// event in one transaction, or returns [account.ErrExists] and changes nothing: the row has a
+// event in one transaction and raises the version of the password, or returns [account.ErrExists] and changes nothing: the row has a
 // hash, another version of the password or another role than u, or is disabled.
 type Arrivals interface {
 	FirstHash(ctx context.Context, u account.User, e audit.Event) error

@@ -9,6 +9,9 @@ func passwords() []Mutant {
 			Name: "passwords: a link works after a change of the password", File: store + "/resets.go",
 			Old: "AND r.password_version = u.password_version ", New: "", Package: store, Test: "^TestResetIsOverWith$",
 		}, {
+			Name: "passwords: a link works after the first login with a password of another system", File: store + "/users.go",
+			Old: "password_version = password_version + 1, updated_at = ? ", New: "updated_at = ? ", Package: store, Test: "^TestLinkEndsWithTheFirstHash$",
+		}, {
 			Name: "passwords: a withdrawn link sets a password", File: store + "/resets.go",
 			Old: "if err != nil {\n\t\treturn err\n\t}\n\treturn tx.Exec(\"DELETE FROM password_resets", New: "if err != nil && !errors.Is(err, account.ErrReset) {\n\t\treturn err\n\t}\n\treturn tx.Exec(\"DELETE FROM password_resets", Package: store, Test: "^TestResetIsOverWith$",
 		}, {

@@ -52,14 +52,16 @@ func (unlimited) NewDevice(ratelimit.Attempt) (c ratelimit.DeviceCredential) { r
 // opens counts the logins of each user.
 type opens struct {
 	login.Sessions
-	mu  sync.Mutex
-	ids map[idworker.ID]int
+	mu      sync.Mutex
+	ids     map[idworker.ID]int
+	version int64 // of the password of the last one
 }
 
-func (o *opens) Open(_ context.Context, _ audit.Actor, user idworker.ID, _ int64, _ *session.Device, _ session.Place) (got session.Opened, err error) {
+func (o *opens) Open(_ context.Context, _ audit.Actor, user idworker.ID, version int64, _ *session.Device, _ session.Place) (got session.Opened, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ids[user]++
+	o.version = version
 	return got, nil
 }
 
@@ -165,6 +167,38 @@ func TestFirstHashIsOfAUserWhoHasNone(t *testing.T) {
 		}
 		if n := w.recorded(t, audit.UsersImported); n != 0 {
 			t.Errorf("%d events", n)
+		}
+	})
+}
+
+// TestLinkEndsWithTheFirstHash: a user who was imported and invited logs in with the password of the old system. That is the
+// password from then on, and the link sets no other; the login that has shown it begins.
+func TestLinkEndsWithTheFirstHash(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		old, began := &oldSystem{externalID: "7"}, &opens{ids: map[idworker.ID]int{}}
+		old.together.Add(1)
+		accounts := &account.Service{Users: w.users, Hasher: accounttest.NewHasher(t), IDs: w.ids, Now: time.Now, Elsewhere: old}
+		own := &login.Service{Accounts: accounts, Names: accounts, Users: w.users, Arrivals: w.users, Sessions: began, Attempts: unlimited{}, Counts: &activity.Counter{}, IDs: w.ids, Now: time.Now,
+			Log: slog.New(slog.DiscardHandler)}
+		u := account.User{ID: w.ids.next(0), Username: "imported", ExternalID: "7", Role: account.RoleUser, PasswordVersion: 1, CreatedAt: time.Now(), UpdatedAt: time.Now()}
+		if err := w.users.Create(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+		r := w.reset(t, u.ID)
+		if _, err := own.Login(t.Context(), &login.Client{By: audit.Actor{Via: audit.ViaAPI}}, login.Credentials{Username: "imported", Password: account.NewPassword("tïny")}); err != nil {
+			t.Fatal(err)
+		}
+		after, err := w.users.ByID(t.Context(), u.ID)
+		if err != nil || began.version != after.PasswordVersion || !after.BroughtPassword() {
+			t.Errorf("%+v, %v; the login is of version %d", after, err, began.version)
+		}
+		if _, _, err := w.users.ByReset(t.Context(), r.Hash, start); !errors.Is(err, account.ErrReset) {
+			t.Errorf("ByReset: %v, want ErrReset", err)
+		}
+		for version := range int64(4) {
+			if _, err := w.useAt(t, r, version, "$of the link", start); !errors.Is(err, account.ErrReset) {
+				t.Errorf("UseReset of version %d: %v, want ErrReset", version, err)
+			}
 		}
 	})
 }

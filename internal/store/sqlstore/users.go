@@ -129,10 +129,11 @@ func (u *Users) Rehash(ctx context.Context, id idworker.ID, version int64, hash 
 
 // FirstHash stores the hash of user, marked as imported, for a user without a hash, with
 // the event in the same transaction. It returns [account.ErrExists], and changes nothing, if
-// the row is not that of an enabled user without a hash whose password has that version.
+// the row is not that of an enabled user without a hash whose password has that version. The
+// version is raised: a one-time link of before finds it stale.
 func (u *Users) FirstHash(ctx context.Context, user account.User, e audit.Event) error {
 	err := u.DB.write(ctx, func(tx *gorm.DB) error {
-		done := tx.Exec("UPDATE users SET password_hash = ?, imported_version = password_version, updated_at = ? "+
+		done := tx.Exec("UPDATE users SET password_hash = ?, imported_version = password_version + 1, password_version = password_version + 1, updated_at = ? "+
 			"WHERE id = ? AND password_hash = '' AND password_version = ? AND role = ? AND disabled_at IS NULL",
 			user.PasswordHash.Reveal(), user.UpdatedAt.UnixMilli(), int64(user.ID), user.PasswordVersion, string(account.RoleUser))
 		if done.Error == nil && done.RowsAffected == 0 {
