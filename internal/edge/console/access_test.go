@@ -11,6 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/console"
 )
 
@@ -164,6 +165,19 @@ func TestDemotedAdminIsOut(t *testing.T) {
 	wantStatus(t, w.sendForm(c, "/console/expiry", "idle", "1d", "do", "save"), 303)
 	if len(w.policies.events) != 0 {
 		t.Error("a user who is no admin changed the policy")
+	}
+}
+
+// TestOwnActOfALoginThatIsOverLeadsToTheLogin: the login was ended elsewhere, which this instance does not know yet. The
+// transaction of the act finds it, or that of the proof that comes before.
+func TestOwnActOfALoginThatIsOverLeadsToTheLogin(t *testing.T) {
+	for do, field := range map[string]string{"enrol": "current_password", "end_others": "confirm_password"} {
+		w := newWorld(t)
+		c := w.enter()
+		w.proofErr = account.Undecided(&session.RefusedError{ID: 9, UserID: 7, Username: "ada", Err: flakepass.ErrRevoked})
+		page := w.sendForm(c, "/console/account", "do", do, field, passphrase)
+		wantStatus(t, page, 303)
+		wantText(t, w.get(page.Header().Get("Location")), "was ended", `value="/console/account"`)
 	}
 }
 

@@ -124,6 +124,9 @@ func (u *UI) postAccount(q *request, form url.Values) {
 		q.showAccount(http.StatusUnprocessableEntity, accountView{Problems: q.sentences(wrong), At: do})
 		return
 	}
+	if q.answerRefusal(err) {
+		return
+	}
 	status, problem := q.refusal("own account", err)
 	q.showAccount(status, accountView{Problem: problem, At: do, Confirm: do == doConfirm})
 }

@@ -99,14 +99,9 @@ func (u *UI) logout(q *request, _ url.Values) {
 }
 
 // confirmed takes the password and the code of the admin once more, and notes in the
-// login that both were shown. It returns what is wrong, in a sentence with
-// its status, or "".
-func (q *request) confirmed(form url.Values) (status int, problem string) {
-	err := q.u.Own.Reauthenticate(q.r.Context(), q.client(), account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
-	if err == nil {
-		return 0, ""
-	}
-	return q.refusal("confirm", err)
+// login that both were shown.
+func (q *request) confirmed(form url.Values) error {
+	return q.u.Own.Reauthenticate(q.r.Context(), q.client(), account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
 }
 
 const roomPath = loginPath + "/room"

@@ -25,11 +25,16 @@ func (q *request) plainly(title string) again {
 // for password and code in the form of that name, and has what was typed. So a user
 // who has shown them lately is not asked, and one submission does both.
 //
-// ok is false if again has answered the request, and err is that of do otherwise.
+// ok is false if the request is answered, and err is that of do otherwise.
 func (q *request) withProof(form url.Values, name string, again again, do func() error) (ok bool, err error) {
 	status, problem := 0, ""
 	if form.Get("confirm_password") != "" {
-		status, problem = q.confirmed(form)
+		if err = q.confirmed(form); q.answerRefusal(err) {
+			return false, nil
+		}
+		if err != nil {
+			status, problem = q.refusal("confirm", err)
+		}
 	}
 	if problem == "" {
 		if err = do(); !errors.Is(err, audit.ErrUnproven) {
