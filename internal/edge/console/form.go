@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"unicode/utf8"
 )
@@ -23,6 +24,10 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, http.StatusRequestEntityTooLarge
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) { // the network was slow, and the form may be good
+		w.Header().Set("Retry-After", retryAfter)
+		return nil, http.StatusServiceUnavailable
 	}
 	form, ok := readFields(string(body))
 	if err != nil || !ok {

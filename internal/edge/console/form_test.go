@@ -2,10 +2,13 @@ package console_test
 
 import (
 	"html"
+	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func TestFormIsReadStrictly(t *testing.T) {
@@ -41,6 +44,14 @@ func TestFormIsReadStrictly(t *testing.T) {
 	}
 	if w.admins() != 0 {
 		t.Error("a refused form created an admin")
+	}
+	late := postRaw("")
+	late.Body = io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded)) // as the limit of the server's time for a request makes it
+	page := w.do(late)
+	wantStatus(t, page, 503)
+	wantText(t, page, "did not arrive in time")
+	if page.Header().Get("Retry-After") == "" {
+		t.Error("late, without Retry-After")
 	}
 	wantStatus(t, w.do(typed("application/x-www-form-urlencoded; charset=UTF-8")), 303)
 }

@@ -77,6 +77,8 @@ func (t *texts) refused(status int) message {
 		return t.message("too_large")
 	case http.StatusUnsupportedMediaType:
 		return t.message("media_type")
+	case http.StatusServiceUnavailable:
+		return t.message("late")
 	}
 	return t.message("bad_request")
 }
