@@ -2,10 +2,14 @@ package operator_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
@@ -95,5 +99,49 @@ func TestUnpublishedEndIsReported(t *testing.T) {
 	d.sessions.Log = slog.New(slog.NewTextHandler(&log, nil))
 	if _, err := d.sessions.End(t.Context(), by, s.ID, ""); err == nil || !strings.Contains(log.String(), `msg="login ended, not published"`) {
 		t.Errorf("%v, and the log has %s", err, &log)
+	}
+}
+
+var errAway = errors.New("the database went away")
+
+// awayAfter is a database that goes away when a change is committed.
+type awayAfter struct{ *desk }
+
+func (awayAfter) WithLogins(context.Context, idworker.ID) (u account.User, logins []session.Session, err error) {
+	return u, nil, errAway
+}
+
+func (d awayAfter) OpenResets(ctx context.Context, issuer, before idworker.ID, limit int, now time.Time) ([]account.OpenReset, error) {
+	if len(d.open) == 0 {
+		return nil, errAway
+	}
+	return d.desk.OpenResets(ctx, issuer, before, limit, now)
+}
+
+// TestWhatIsDoneIsLoggedWhateverFollows: it is on record, so the log has its line, also if the caller gets an error.
+func TestWhatIsDoneIsLoggedWhateverFollows(t *testing.T) {
+	for want, do := range map[string]func(d *desk, id idworker.ID) error{
+		`"user changed" user_id=* role=admin disabled=false`: func(d *desk, id idworker.ID) error {
+			_, _, err := d.users.Change(t.Context(), by, id, operator.UserChange{Role: new(account.RoleAdmin)})
+			return err
+		},
+		`"names changed" user_id=* renamed=false aliases=0`: func(d *desk, id idworker.ID) error {
+			_, err := d.users.ChangeNames(t.Context(), by, id, operator.NameChange{Username: new("ada"), Aliases: &[]string{}})
+			return err
+		},
+		`"password resets withdrawn" issuer_id=* withdrawn=1`: func(d *desk, id idworker.ID) error {
+			d.open = []account.OpenReset{{ID: 1, UserID: id}}
+			_, err := d.users.WithdrawIssued(t.Context(), by, id, "")
+			return err
+		},
+	} {
+		d := newDesk(t)
+		id := d.add("ada", account.RoleUser)
+		var log bytes.Buffer
+		d.sessions.Log = slog.New(slog.NewTextHandler(&log, nil))
+		d.users.Accounts, d.users.Open, d.users.Names = awayAfter{d}, awayAfter{d}, &namer{away: errAway}
+		if err := do(d, id); !errors.Is(err, errAway) || !strings.Contains(log.String(), strings.Replace(want, "*", id.String(), 1)) {
+			t.Errorf("%v, and the log has %q, want %s", err, &log, want)
+		}
 	}
 }

@@ -41,7 +41,7 @@ func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c Us
 		return Person{}, nil, fmt.Errorf("operator: change user: %w", err)
 	}
 	changes := false
-	_, _, ended, err := u.Store.Change(ctx, id, func(before account.User) (account.User, []audit.Event, error) {
+	_, after, ended, err := u.Store.Change(ctx, id, func(before account.User) (account.User, []audit.Event, error) {
 		after := c.apply(before, now)
 		events, err := c.events(by, ready, &before, &after)
 		changes = len(events) > 0
@@ -53,12 +53,10 @@ func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c Us
 	if err != nil {
 		return Person{}, nil, fmt.Errorf("operator: change user: %w", err)
 	}
-	// Published first: what is read below may fail.
+	// Published and logged first: what is read below may fail.
 	ended, unpublished := u.Sessions.publish(ctx, ended)
+	logAct(ctx, u.Sessions.Log, by, unpublished, "user changed", "user_id", id, "role", after.Role, "disabled", after.Disabled())
 	person, err := u.Get(ctx, id)
-	if err == nil {
-		logAct(ctx, u.Sessions.Log, by, unpublished, "user changed", "user_id", id, "role", person.Role, "disabled", person.Disabled())
-	}
 	if err != nil {
 		return Person{}, ended, err
 	}

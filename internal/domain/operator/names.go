@@ -72,18 +72,20 @@ func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, id idworker.ID,
 		events, err := c.events(by, need, ready, &before, &after)
 		return after, events, err
 	})
-	if err == nil && c.Username != nil && before.Username == after.Username {
-		// A rename that was not acknowledged may have been committed after the polls had passed
-		// its stamp. This is its repeat.
-		err = u.Names.RenamedAgain(ctx, id)
-	}
 	if err != nil {
 		return account.User{}, fmt.Errorf("operator: change names: %w", err)
+	}
+	logAct(ctx, u.Sessions.Log, by, nil, "names changed", "user_id", id, "renamed", before.Username != after.Username, "aliases", len(after.Aliases))
+	if c.Username != nil && before.Username == after.Username {
+		// A rename that was not acknowledged may have been committed after the polls had passed
+		// its stamp. This is its repeat.
+		if err := u.Names.RenamedAgain(ctx, id); err != nil {
+			return account.User{}, fmt.Errorf("operator: change names: %w", err)
+		}
 	}
 	if c.Username != nil && u.Renamed != nil {
 		u.Renamed()
 	}
-	logAct(ctx, u.Sessions.Log, by, nil, "names changed", "user_id", id, "renamed", before.Username != after.Username, "aliases", len(after.Aliases))
 	return u.Find(ctx, NameQuery{ID: id})
 }
 

@@ -16,9 +16,10 @@ type namer struct {
 	need   audit.Need
 	events []audit.Event
 	again  int
+	away   error // of RenamedAgain
 }
 
-func (n *namer) RenamedAgain(context.Context, idworker.ID) error { n.again++; return nil }
+func (n *namer) RenamedAgain(context.Context, idworker.ID) error { n.again++; return n.away }
 
 func (n *namer) ChangeNames(_ context.Context, _ audit.Actor, need audit.Need, id idworker.ID,
 	decide func(account.User) (account.User, []audit.Event, error)) (before, after account.User, err error) {

@@ -181,21 +181,25 @@ func (u *Users) ListResets(ctx context.Context, issuer, before idworker.ID, limi
 // error some may have ended, and it helps to call it again. It fails with
 // [account.ErrNotFound] if there is no such user, and an [*invalid.Error]
 // about the reason.
-func (u *Users) WithdrawIssued(ctx context.Context, by audit.Actor, issuer idworker.ID, reason string) (int, error) {
+func (u *Users) WithdrawIssued(ctx context.Context, by audit.Actor, issuer idworker.ID, reason string) (withdrawn int, err error) {
 	if err := CheckReason(reason); err != nil {
 		return 0, err
 	}
 	if _, err := u.Known.ByID(ctx, issuer); err != nil {
 		return 0, fmt.Errorf("operator: withdraw resets: %w", err)
 	}
-	withdrawn, before := 0, idworker.ID(0)
+	before := idworker.ID(0)
+	defer func() {
+		if err == nil || withdrawn > 0 {
+			logAct(ctx, u.Sessions.Log, by, nil, "password resets withdrawn", "issuer_id", issuer, "withdrawn", withdrawn)
+		}
+	}()
 	for {
 		open, err := u.ListResets(ctx, issuer, before, atATime)
 		if err == nil && len(open) == 0 && before == 0 {
 			err = u.Sessions.unchanged(ctx, by, needs[withdrawReset])
 		}
 		if err != nil || len(open) == 0 {
-			logAct(ctx, u.Sessions.Log, by, err, "password resets withdrawn", "issuer_id", issuer, "withdrawn", withdrawn)
 			return withdrawn, err
 		}
 		events := make([]audit.Event, len(open))
