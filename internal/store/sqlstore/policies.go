@@ -16,21 +16,28 @@ import (
 // or returns [policy.ErrVersion] and changes nothing. Only the times, the
 // schedule, the sessions, the overrides, the limits, the author and the note of next count: the
 // bases are raised here, by the database's clock, to the watermarks of the policy that was in
-// force.
-func (s *Settings) SetPolicy(ctx context.Context, version int64, next policy.Policy, e audit.Event) (policy.Policy, error) {
-	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
+// force. It returns the new policy, also if another has followed it.
+func (s *Settings) SetPolicy(ctx context.Context, version int64, next policy.Policy, e audit.Event) (set policy.Policy, err error) {
+	err = s.DB.transact(ctx, func(tx *gorm.DB) error {
 		// Locked before the bases are computed: the clock of a statement is that of its
 		// start. A base from before a wait could be older than what a poll has proven
 		// meanwhile, and logins would be accepted that an instance has refused for good.
 		if err := s.DB.lockSettings(tx); err != nil {
 			return err
 		}
-		return s.DB.recorded(tx, func(tx *gorm.DB) error { return s.setPolicy(tx, version, next) }, e)
+		return s.DB.recorded(tx, func(tx *gorm.DB) (err error) {
+			if err = s.setPolicy(tx, version, next); err != nil {
+				return err
+			}
+			row, err := s.DB.scanRules(tx, s.DB.ruleQuery(limitsColumn))
+			set = row.policy()
+			return err
+		}, e)
 	})
 	if err != nil {
 		return policy.Policy{}, fmt.Errorf("sqlstore: set policy: %w", err)
 	}
-	return s.LoadPolicy(ctx)
+	return set, nil
 }
 
 func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy) error {

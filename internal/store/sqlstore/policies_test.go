@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -61,6 +63,27 @@ func TestPolicyIsReplacedWithItsHistoryAndItsEvent(t *testing.T) {
 		}
 		if now, err := s.LoadPolicy(t.Context()); err != nil || now.Version != 2 {
 			t.Errorf("in force: %+v, %v", now, err)
+		}
+	})
+}
+
+// TestWhoSetsAPolicyIsToldOfThatOne: another operator, who has seen it, sets the next one before the answer is read.
+func TestWhoSetsAPolicyIsToldOfThatOne(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		var committed atomic.Bool
+		set := func(version int64, note string) (policy.Policy, error) {
+			p := policy.Default()
+			p.Note = note
+			return w.settings().SetPolicy(t.Context(), version, p, audit.Event{By: shell, ID: idworker.ID(version), Action: audit.PolicyChanged})
+		}
+		w.beforeRows(t, func(db *gorm.DB) {
+			if _, within := db.Statement.ConnPool.(gorm.TxCommitter); !within && committed.CompareAndSwap(false, true) {
+				_, err := set(2, "the next one")
+				must(t, err)
+			}
+		})
+		if got, err := set(1, "mine"); err != nil || got.Version != 2 || got.Note != "mine" {
+			t.Errorf("told of version %d, %q, %v", got.Version, got.Note, err)
 		}
 	})
 }
