@@ -1,6 +1,7 @@
 package login
 
 import (
+	"errors"
 	"net/netip"
 	"time"
 
@@ -72,4 +73,17 @@ func (c *Client) self() audit.Target {
 		return audit.Target{}
 	}
 	return audit.AboutUser(c.By.ID, c.By.Name)
+}
+
+// over is err of an act on the own account. If that is not there, it was deleted and the login
+// ended with it, which this instance does not know yet.
+func (c *Client) over(err error) error {
+	if !errors.Is(err, account.ErrNotFound) {
+		return err
+	}
+	was := session.Session{ID: c.By.Session, UserID: c.By.ID, Username: c.By.Name}
+	if c.Admin {
+		was.Role = string(account.RoleAdmin)
+	}
+	return session.Whose(&was, session.RefusalOf(session.Revoked))
 }

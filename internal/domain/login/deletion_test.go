@@ -8,10 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // leaving has as many exports on record as are allowed, the first of them full.
@@ -42,6 +46,47 @@ func TestExportBeyondItsLimitIsLoggedAndCounted(t *testing.T) {
 	for _, part := range []string{`msg="own data not exported"`, `reason="rate_limited: export"`, "user_id=" + w.user.ID.String(), "from=192.0.2.7", "request_id=r"} {
 		if !strings.Contains(w.log.String(), part) {
 			t.Errorf("the log lacks %s: %s", part, &w.log)
+		}
+	}
+}
+
+// gone are the rows of somebody who was deleted.
+type gone struct{}
+
+func (gone) AskDeletion(context.Context, idworker.ID, audit.Event) ([]session.Session, error) {
+	return nil, account.ErrNotFound
+}
+
+func (gone) RecordExport(context.Context, audit.Event, time.Time, int) (idworker.ID, error) {
+	return 0, account.ErrNotFound
+}
+
+func (gone) WithLogins(context.Context, idworker.ID) (u account.User, held []session.Session, err error) {
+	return u, nil, account.ErrNotFound
+}
+
+// TestTheLoginOfADeletedUserIsOver, whatever it is for: the account was deleted on another instance, which this one does not
+// know yet.
+func TestTheLoginOfADeletedUserIsOver(t *testing.T) {
+	w := newWorld(t)
+	w.login.Leaving, w.login.Held, w.login.Grace = gone{}, gone{}, time.Hour
+	c, p, code := as(w.client(), 404), account.NewPassword(oldPassword), secondfactor.NewCode("123456")
+	for name, act := range map[string]func() error{
+		"change of password": func() error { return w.login.ChangePassword(t.Context(), c, p, account.NewPassword(newPassword), code) },
+		"confirmation":       func() error { return w.login.Reauthenticate(t.Context(), c, p, code) },
+		"enrolment":          func() error { _, err := w.login.BeginFactor(t.Context(), c, p); return err },
+		"first code":         func() error { _, err := w.login.ConfirmFactor(t.Context(), c, code); return err },
+		"new codes":          func() error { _, err := w.login.RenewRecovery(t.Context(), c, p, code); return err },
+		"removal":            func() error { return w.login.RemoveFactor(t.Context(), c, p, code) },
+		"factor":             func() error { _, err := w.login.HasFactor(t.Context(), c); return err },
+		"logins":             func() error { _, err := w.login.Logins(t.Context(), c); return err },
+		"export":             func() error { _, err := w.login.Export(t.Context(), c); return err },
+		"deletion":           func() error { _, err := w.login.AskDeletion(t.Context(), c); return err },
+	} {
+		err := act()
+		refused, known := errors.AsType[*session.RefusedError](err)
+		if !known || refused.ID != 70 || refused.UserID != 404 || refused.Username != "alice" || !errors.Is(err, flakepass.ErrRevoked) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

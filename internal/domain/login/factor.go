@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
 
-// HasFactor reports whether that user's logins need a code.
-func (s *Service) HasFactor(ctx context.Context, id idworker.ID) (bool, error) {
-	user, err := s.Users.ByID(ctx, id)
+// HasFactor reports whether the logins of the user who is logged in need a code.
+func (s *Service) HasFactor(ctx context.Context, c *Client) (bool, error) {
+	user, err := s.Users.ByID(ctx, c.By.ID)
 	if err != nil {
-		return false, fmt.Errorf("login: second factor: %w", err)
+		return false, fmt.Errorf("login: second factor: %w", c.over(err))
 	}
 	return user.HasSecondFactor(), nil
 }

@@ -88,7 +88,7 @@ func (q *request) requireAdmin() bool {
 		q.toLogin("role")
 		return false
 	}
-	if q.factor, err = q.u.Own.HasFactor(q.r.Context(), session.UserOf(q.who)); err != nil {
+	if q.factor, err = q.u.Own.HasFactor(q.r.Context(), q.client()); err != nil {
 		q.unavailable("cannot tell whether there is a second factor", err)
 		return false
 	}

@@ -92,7 +92,7 @@ func (s *server) deleteMe(c *gin.Context) error {
 	case errors.Is(err, session.ErrUnpublished):
 		c.JSON(http.StatusAccepted, wire.DeletionAsked{Due: wire.At(due), Within: wire.Millis(s.Bound)})
 	default:
-		return gone(err)
+		return err
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (s *server) exportMe(c *gin.Context) error {
 	me := s.client(c)
 	own, err := s.Own.Export(c.Request.Context(), me)
 	if err != nil {
-		return gone(err)
+		return err
 	}
 	head := wire.MyData{ExportedAt: wire.At(s.Own.Now()), Account: render.User(&own.User)}
 	if own.User.HasSecondFactor() {

@@ -52,7 +52,7 @@ func (s *server) needsFactor(c *gin.Context, who flakepass.Identity) error {
 	if !s.AdminsNeedFactor || account.Role(who.Role) != account.RoleAdmin {
 		return nil
 	}
-	has, err := s.Own.HasFactor(c.Request.Context(), session.UserOf(who))
+	has, err := s.Own.HasFactor(c.Request.Context(), s.client(c))
 	if err == nil && !has {
 		s.event(c, "admin without a second factor", "user_id", who.UserID, "route", c.FullPath())
 		err = errNoFactor
