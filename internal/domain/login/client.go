@@ -32,7 +32,7 @@ type Client struct {
 	Device *session.Device
 
 	knownDevice bool      // Credential is one of the account that is tried
-	provenUntil time.Time // until when a ticket that the client shows stands for all proofs
+	ticketUntil time.Time // when the ticket ends that the client shows
 	accepted    time.Time // since when there is the second factor whose code was right in this attempt
 }
 

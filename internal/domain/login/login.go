@@ -89,9 +89,7 @@ func (s *Service) byTicket(ctx context.Context, c *Client, only account.Role, ti
 		s.refused(ctx, c, &loggingIn, err)
 		return Begun{}, err
 	}
-	if proven {
-		c.provenUntil = h.Until
-	}
+	c.ticketUntil = h.Until
 	// The account comes from the ticket: a client could send any name. Its ID counts, because
 	// the user may have been renamed since.
 	find := func(ctx context.Context) (account.Found, error) {
@@ -101,7 +99,7 @@ func (s *Service) byTicket(ctx context.Context, c *Client, only account.Role, ti
 		}
 		return f, err
 	}
-	return s.begin(ctx, c, find, only, session.Place{Instead: end, Last: h.Last}, func(_ account.Asker, f account.Found) (account.User, error) {
+	return s.begin(ctx, c, find, only, session.Place{Instead: end, Last: h.Last, ProofAge: h.Age(s.Now())}, func(_ account.Asker, f account.Found) (account.User, error) {
 		return f.User, s.holds(ctx, c, &f.User, h, code)
 	}, func(err error) error {
 		// The role is unknown where a limit or a failure comes before the user: the holder

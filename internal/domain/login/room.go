@@ -38,7 +38,7 @@ func (s *Service) noRoom(ctx context.Context, c *Client, user *account.User, ful
 		return &NoRoomError{Logins: logins}
 	}
 	ticket, err := s.Codes.Ticket(ctx, secondfactor.Holder{
-		UserID: user.ID, Username: user.Username, PasswordVersion: user.PasswordVersion, Last: full.Last, Until: c.provenUntil,
+		UserID: user.ID, Username: user.Username, PasswordVersion: user.PasswordVersion, Last: full.Last, Until: c.ticketUntil,
 	})
 	if err != nil {
 		return afterProof("open", err)

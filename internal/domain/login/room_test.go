@@ -46,7 +46,7 @@ func TestTicketOfARefusalOpensTheLogin(t *testing.T) {
 		t.Errorf("the ticket of both with a code: %v", err)
 	}
 	asked := f.asked
-	if err := instead(refused.Ticket); err != nil || w.sessions.in != (session.Place{Instead: 69, Last: 72}) || f.asked != asked {
+	if err := instead(refused.Ticket); err != nil || w.sessions.in != (session.Place{Instead: 69, Last: 72, ProofAge: w.sessions.in.ProofAge}) || f.asked != asked {
 		t.Errorf("%v, in place of %+v, %d codes", err, w.sessions.in, f.asked-asked)
 	}
 	w.sessions.err = session.ErrMoved
@@ -83,5 +83,36 @@ func TestTicketOfARefusalOpensTheLogin(t *testing.T) {
 	}
 	if _, err := w.login.Instead(t.Context(), w.client(), "", "x", idworker.ID(69)); !errors.Is(err, secondfactor.ErrTicket) {
 		t.Errorf("no ticket: %v", err)
+	}
+}
+
+// TestTicketsAreAsOldAsThePassword that was shown for the first of them: what a login has proven is, and they end by that.
+func TestTicketsAreAsOldAsThePassword(t *testing.T) {
+	w, f := newGuarded(t)
+	w.login.Devices = &devices{}
+	now := time.Now()
+	f.Now, w.login.Now = func() time.Time { return now }, func() time.Time { return now }
+	if _ = w.in(oldPassword, good); w.sessions.in.ProofAge != 0 {
+		t.Errorf("of a password that is shown now: %v", w.sessions.in.ProofAge)
+	}
+	needs, _ := errors.AsType[*login.NeedsCodeError](w.in(oldPassword, secondfactor.Code{}))
+	w.sessions.err = &session.LimitError{Last: 72}
+	now = now.Add(2 * time.Minute)
+	_, err := w.login.Finish(t.Context(), w.client(), "", needs.Ticket.Reveal(), good)
+	full, ok := errors.AsType[*login.NoRoomError](err)
+	if !ok || w.sessions.in.ProofAge.Round(time.Second) != 2*time.Minute {
+		t.Fatalf("%v, a proof of %v before", err, w.sessions.in.ProofAge)
+	}
+	w.sessions.err = nil
+	now = now.Add(2 * time.Minute)
+	instead := func() error {
+		_, err := w.login.Instead(t.Context(), w.client(), "", full.Ticket.Reveal(), 72)
+		return err
+	}
+	if err := instead(); err != nil || w.sessions.in.ProofAge.Round(time.Second) != 4*time.Minute {
+		t.Errorf("%v, a proof of %v before", err, w.sessions.in.ProofAge)
+	}
+	if now = now.Add(time.Minute); !errors.Is(instead(), secondfactor.ErrTicket) {
+		t.Error("a ticket outlives the one before")
 	}
 }

@@ -40,10 +40,13 @@ type Holder struct {
 	// was taken since ends the ticket.
 	Uses Uses
 	// Until is when the ticket ends. [Service.Ticket] makes it [TicketLife] from now, unless it
-	// is set: a ticket that is given in place of another stands for the same proofs, and ends
+	// is set: a ticket that is given in place of another stands for the same password, and ends
 	// when that one does.
 	Until time.Time
 }
+
+// Age is how long ago the password was shown, at that time.
+func (h *Holder) Age(now time.Time) time.Duration { return max(0, now.Sub(h.Until.Add(-TicketLife))) }
 
 // Uses identifies which codes of a factor were used. It changes with each use, and when
 // the recovery codes are renewed. It is a part of a hash, so it shows no code.

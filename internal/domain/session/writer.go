@@ -63,6 +63,8 @@ type Place struct {
 	Last idworker.ID
 	// Issued is set for a session that an issuer opens.
 	Issued *Issued
+	// ProofAge is how long ago the password was shown. It is 0 unless a ticket stands for it.
+	ProofAge time.Duration
 }
 
 // A LimitError means that the policy refuses a session above the number that it allows.

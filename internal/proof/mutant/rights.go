@@ -33,6 +33,14 @@ func rights() []Mutant {
 		right("the role does not matter", "case need >= audit.NeedsAdmin && r.Row.Role != string(account.RoleAdmin),", "case false,", "^TestWhoMayWhat"),
 		right("the proof of another login counts", "r.TokenProvedID == r.Row.TokenID && ", "", "^TestProofIs"),
 		right("a proof is good for ever", "age <= audit.ProofLife && ", "", "^TestProofIs"),
+		{
+			Name: "rights: a ticket makes a proof new", File: store + "/rows.go", Old: "[]any{o.Place.ProofAge.Milliseconds()}", New: "[]any{o.Place.ProofAge.Milliseconds() * 0}",
+			Package: store, Test: "^TestProofOfATicket.*/^SQLite$",
+		},
+		{
+			Name: "rights: a ticket for a ticket makes a proof new", File: "internal/domain/login/login.go", Old: "c.ticketUntil = h.Until", New: "c.ticketUntil = h.Until.Add(h.Age(s.Now()))",
+			Package: "internal/domain/login", Test: "^TestTicketsAreAsOld",
+		},
 		factor("a proof in the first slot outlives a new factor", "CASE WHEN token_id = ? THEN token_proved_id END", "CASE WHEN token_id = ? THEN token_proved_id ELSE token_proved_id END", "^TestProofOfBefore"),
 		factor("a proof in a further slot outlives a new factor", "user_id = ? AND token_id <> ?", "user_id = ? AND token_id = ? AND 1 = 0", "^TestProofOfBefore"),
 		factor("a new password leaves a pending secret", "CASE WHEN second_factor_at IS NULL THEN NULL ELSE", "CASE WHEN 1 = 0 THEN NULL ELSE", "^TestNewPasswordEnds"),

@@ -209,13 +209,13 @@ func authArgs(o *session.Opening) []any {
 }
 
 // provedAt is when password and code were shown in the login that a statement writes: just
-// now, or when an issuer has authenticated the user. For the acts of an admin, or of a service,
+// now, or before the ticket that opens it, or when an issuer has authenticated the user. For the acts of an admin, or of a service,
 // what another system has checked is not enough.
 func (d *dialect) provedAt(o *session.Opening, role string) (sql string, args []any) {
 	how := o.Place.Issued.How()
 	switch {
 	case how == nil:
-		return d.now, nil
+		return d.now + " - ?", []any{o.Place.ProofAge.Milliseconds()}
 	case role != string(account.RoleUser):
 		return "?", []any{nil}
 	}
