@@ -50,7 +50,7 @@ func (s *Service) AskDeletion(ctx context.Context, c *Client) (due time.Time, er
 	if err != nil {
 		return due, fmt.Errorf("login: ask for a deletion: %w", c.over(err))
 	}
-	err = session.PublishAll(ctx, s.Store, ended)
+	err = s.Store.Publish(ctx, ended...)
 	args := []any{"user_id", c.By.ID, "ended", len(ended)}
 	if err != nil {
 		args = append(args, "err", err)

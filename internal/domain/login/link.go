@@ -65,7 +65,7 @@ func (s *Service) spend(ctx context.Context, c *Client, t account.ResetToken, p 
 	if err != nil {
 		return account.User{}, fmt.Errorf("login: reset: %w", about(unanswered(ctx, err)))
 	}
-	if err := session.PublishAll(ctx, s.Store, ended); err != nil {
+	if err := s.Store.Publish(ctx, ended...); err != nil {
 		return user, fmt.Errorf("login: reset: %w", err)
 	}
 	return user, nil

@@ -210,8 +210,8 @@ func (w *world) change(current, next string) error {
 	return w.login.ChangePassword(w.t.Context(), w.client(), account.NewPassword(current), account.NewPassword(next), secondfactor.Code{})
 }
 
-func (w *world) Publish(_ context.Context, ended session.Session) error {
-	w.published = append(w.published, ended)
+func (w *world) Publish(_ context.Context, ended ...session.Session) error {
+	w.published = append(w.published, ended...)
 	return w.hearErr
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
-	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // Reauthenticate checks the password of a user who is logged in again, and the second
@@ -63,7 +62,7 @@ func (s *Service) ChangePassword(ctx context.Context, c *Client, given, next acc
 		}
 		ended, err := s.Users.ResetPassword(ctx, user.ID, user.PasswordVersion, hash, e)
 		if err == nil {
-			err = session.PublishAll(ctx, s.Store, ended)
+			err = s.Store.Publish(ctx, ended...)
 		}
 		return afterProof("change password", err)
 	})

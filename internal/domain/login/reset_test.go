@@ -42,8 +42,8 @@ func (s *started) UseReset(_ context.Context, _ account.Reset, _ int64, hash acc
 	return s.ended, nil
 }
 
-func (s *started) Publish(_ context.Context, ended session.Session) error {
-	s.published = append(s.published, ended)
+func (s *started) Publish(_ context.Context, ended ...session.Session) error {
+	s.published = append(s.published, ended...)
 	return s.deaf
 }
 

@@ -179,7 +179,7 @@ func (d *Deletions) deleteAsked(ctx context.Context, u *account.User, before tim
 	if d.Ends == nil {
 		return nil
 	}
-	return session.PublishAll(ctx, d.Ends, ended)
+	return d.Ends.Publish(ctx, ended...)
 }
 
 // purge takes the name of a user out of the record, and then deletes the rows.

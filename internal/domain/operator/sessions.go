@@ -207,7 +207,7 @@ func (s *Sessions) end(ctx context.Context, by audit.Actor, e session.Ending, re
 // publish takes sessions that have ended to all instances. It returns them, those marked
 // that the policy had ended before.
 func (s *Sessions) publish(ctx context.Context, ended []session.Session) ([]session.Session, error) {
-	err := session.PublishAll(ctx, s.Store, ended)
+	err := s.Store.Publish(ctx, ended...)
 	for i := range ended {
 		ended[i] = session.OverBefore(ended[i], s.Policy.Current(), s.clock())
 	}

@@ -416,7 +416,7 @@ func (d *desk) end(which func(session.Session) bool) (ended []session.Session) {
 	return ended
 }
 
-func (d *desk) Publish(_ context.Context, s session.Session) error {
-	d.published = append(d.published, s)
+func (d *desk) Publish(_ context.Context, ended ...session.Session) error {
+	d.published = append(d.published, ended...)
 	return d.deaf
 }

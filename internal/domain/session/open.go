@@ -70,10 +70,10 @@ func (s *Service) open(ctx context.Context, o Opening) (Opened, error) {
 		Token: token, Identity: identity(&begun.Session, layout.Time(begun.Session.ID), &rule),
 		NewDevice: begun.NewDevice, DeletionCancelled: begun.DeletionCancelled, Repeats: begun.Repeats,
 	}
+	// The new login stands, whether or not the other instances could be notified; the
+	// old ones are over everywhere within the bound.
+	_ = s.Store.Publish(ctx, begun.Replaced...)
 	for _, old := range begun.Replaced {
-		// The new login stands, whether or not the other instances could be notified; the
-		// old one is over everywhere within the bound.
-		_ = s.Store.Publish(ctx, old)
 		if was := OverBefore(old, s.Policy.Current(), now); !was.Before && was.Ended == Replaced {
 			opened.Replaced = append(opened.Replaced, was.ID)
 		}

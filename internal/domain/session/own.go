@@ -129,7 +129,7 @@ func (s *Service) endOwn(ctx context.Context, e Ending, ends func(Ending) ([]Ses
 	if err != nil {
 		return nil, fmt.Errorf("session: end of own logins: %w", err)
 	}
-	err = PublishAll(ctx, s.Store, ended)
+	err = s.Store.Publish(ctx, ended...)
 	for i := range ended {
 		ended[i] = OverBefore(ended[i], e.Record.Policy, e.Record.Now)
 	}

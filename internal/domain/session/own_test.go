@@ -96,8 +96,10 @@ func (o *owner) Authorize(_ context.Context, _ audit.Actor, need audit.Need) err
 	return o.denied[need]
 }
 
-func (o *owner) Publish(_ context.Context, ended session.Session) error {
-	o.published = append(o.published, ended.ID)
+func (o *owner) Publish(_ context.Context, ended ...session.Session) error {
+	for _, s := range ended {
+		o.published = append(o.published, s.ID)
+	}
 	return o.deaf
 }
 

@@ -10,7 +10,6 @@
 package session
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -164,15 +163,6 @@ var ErrUnpublished = errors.New("session ended, but other instances could not be
 // Done reports whether the call that returned err ended the session: with an error
 // wrapping [ErrUnpublished] it did.
 func Done(err error) bool { return err == nil || errors.Is(err, ErrUnpublished) }
-
-// PublishAll publishes each of the sessions, also if it fails for one.
-func PublishAll(ctx context.Context, to Publisher, ended []Session) error {
-	var errs []error
-	for _, was := range ended {
-		errs = append(errs, to.Publish(ctx, was))
-	}
-	return errors.Join(errs...)
-}
 
 // A Basis is what was read in the same statement as a row.
 type Basis struct {

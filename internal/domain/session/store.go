@@ -22,20 +22,22 @@ import (
 // has ended, Touch does nothing and returns nil. It must not revive a session, and must
 // not wait for I/O in a tier that a request passes through.
 //
-// Publish takes in the end of a session, after the database has committed it, and
-// passes it on. When it returns, this Store refuses the session for good, and so does
+// Publish takes in the ends of sessions, after the database has committed them, and
+// passes them on. It gets those of one act together: so this instance refuses all of them
+// before one waits for a Store that hangs, and they wait for it side by side.
+// When it returns, this Store refuses the sessions for good, and so does
 // every Store behind it; an error wrapping [ErrUnpublished] means that a Store shared
-// with other instances could not be written. An end may come twice, late or out of
+// with other instances could not be written for all of them. An end may come twice, late or out of
 // order: the Store is then in the same state as after one.
 type Store interface {
 	Get(ctx context.Context, id idworker.ID, shown Hash) (Session, error)
 	Touch(ctx context.Context, id idworker.ID, seen time.Time) error
-	Publish(ctx context.Context, ended Session) error
+	Publish(ctx context.Context, ended ...Session) error
 }
 
 // A Publisher is a [Store] for those who only publish.
 type Publisher interface {
-	Publish(ctx context.Context, ended Session) error
+	Publish(ctx context.Context, ended ...Session) error
 }
 
 // Rows are the Store behind all others, where the sessions themselves are.

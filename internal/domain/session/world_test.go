@@ -135,9 +135,11 @@ func (s *store) Touch(_ context.Context, _ idworker.ID, seen time.Time) error {
 	return s.touchErr
 }
 
-func (s *store) Publish(_ context.Context, ended session.Session) error {
-	s.calls.WriteString(s.name + ".Publish ")
-	s.published = ended
+func (s *store) Publish(_ context.Context, ended ...session.Session) error {
+	for _, one := range ended {
+		s.calls.WriteString(s.name + ".Publish ")
+		s.published = one
+	}
 	return s.hearErr
 }
 

@@ -93,8 +93,8 @@ func (p people) Prove(_ context.Context, _ int64, e audit.Event) error {
 	return nil
 }
 
-func (p people) Publish(context.Context, session.Session) error { return nil }
-func (p people) Next(context.Context) (idworker.ID, error)      { return 1, nil }
+func (p people) Publish(context.Context, ...session.Session) error { return nil }
+func (p people) Next(context.Context) (idworker.ID, error)         { return 1, nil }
 
 func (p people) Open(_ context.Context, _ audit.Actor, _ idworker.ID, _ int64, on *session.Device, _ session.Place) (session.Opened, error) {
 	p.mu.Lock()

@@ -45,7 +45,7 @@ func (l *ledger) Settle(ctx context.Context, id idworker.ID, _ time.Time) (sessi
 }
 
 func (l *ledger) Touch(context.Context, idworker.ID, time.Time) error { return nil }
-func (l *ledger) Publish(context.Context, session.Session) error      { return nil }
+func (l *ledger) Publish(context.Context, ...session.Session) error   { return nil }
 
 func (l *ledger) News(context.Context, time.Time, time.Duration) (session.News, error) {
 	return session.News{Now: time.Now(), Policy: hourly(), Steady: true}, nil

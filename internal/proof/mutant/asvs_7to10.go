@@ -51,8 +51,8 @@ func asvs7to10() asvsTable {
 			},
 			{
 				"7.2.4", "no store receives the login before", "internal/domain/session/open.go",
-				"_ = s.Store.Publish(ctx, old)",
-				"_ = old",
+				"_ = s.Store.Publish(ctx, begun.Replaced...)",
+				"_ = s.Store.Publish(ctx)",
 				"internal/domain/session", "TestOpenTellsOfTheOneItReplaced", "",
 			},
 			{
@@ -117,14 +117,14 @@ func asvs7to10() asvsTable {
 			},
 			{
 				"7.4.3", "no store receives the end by a new password", "internal/domain/login/password.go",
-				"\t\t\terr = session.PublishAll(ctx, s.Store, ended)",
-				"\t\t\terr = session.PublishAll(ctx, s.Store, ended[:0])",
+				"\t\t\terr = s.Store.Publish(ctx, ended...)",
+				"\t\t\terr = s.Store.Publish(ctx, ended[:0]...)",
 				"internal/domain/login", "TestChangePasswordEndsTheLoginAndSaysSo", "",
 			},
 			{
 				"7.4.3", "no store receives the end by a one-time link", "internal/domain/login/link.go",
-				"session.PublishAll(ctx, s.Store, ended); err",
-				"session.PublishAll(ctx, s.Store, ended[:0]); err",
+				"s.Store.Publish(ctx, ended...); err",
+				"s.Store.Publish(ctx, ended[:0]...); err",
 				"internal/domain/login", "TestResetSetsThePasswordAndTellsOfTheEnd", "",
 			},
 			{
@@ -135,8 +135,8 @@ func asvs7to10() asvsTable {
 			},
 			{
 				"7.4.5", "no store receives the login that an admin ends", "internal/domain/operator/sessions.go",
-				"err := session.PublishAll(ctx, s.Store, ended)",
-				"err := session.PublishAll(ctx, s.Store, ended[:0])",
+				"err := s.Store.Publish(ctx, ended...)",
+				"err := s.Store.Publish(ctx, ended[:0]...)",
 				"internal/domain/operator", "TestLogoutOfAUser", "",
 			},
 			{

@@ -44,6 +44,8 @@ func sessions() []Mutant {
 		session("an error of Redis is a refusal", "internal/store/redisstore/sessions.go",
 			"\ts, missing := t.next.Get(ctx, id, shown)\n", "\tif err != nil && !absent(err) {\n\t\treturn session.Session{}, session.ErrNotFound\n\t}\n\ts, missing := t.next.Get(ctx, id, shown)\n",
 			simulation, worlds),
+		session("ends wait for Redis one after the other", "internal/store/redisstore/sessions.go",
+			"all.Go(func() { failed[i] = t.end(ctx, &ended[i]) })", "failed[i] = t.end(ctx, &ended[i])", "internal/store/redisstore", "^TestEndsOfOneUser"),
 		session("no MAC", "internal/store/redisstore/codec.go",
 			"if mac := c.mac(key, body); !hmac.Equal(b[len(body):], mac[:]) {", "if false {", "internal/store/redisstore", "^TestForeignValues|^TestNoBitMayFlip"),
 		session("published before it is written", "internal/domain/session/close.go",

@@ -308,7 +308,7 @@ func (p *place) Touch(_ context.Context, id idworker.ID, seen time.Time) error {
 	return nil
 }
 
-func (p *place) Publish(context.Context, session.Session) error { return nil }
+func (p *place) Publish(context.Context, ...session.Session) error { return nil }
 
 func (p *place) News(_ context.Context, since time.Time, _ time.Duration) (session.News, error) {
 	if p.away.Load() {

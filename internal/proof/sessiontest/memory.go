@@ -97,7 +97,7 @@ func (m *Memory) Settle(ctx context.Context, id idworker.ID, used time.Time) (se
 }
 
 // Publish does nothing: the end was committed here.
-func (m *Memory) Publish(context.Context, session.Session) error { return nil }
+func (m *Memory) Publish(context.Context, ...session.Session) error { return nil }
 
 // Begin implements [session.Writer].
 func (m *Memory) Begin(_ context.Context, o session.Opening) (session.Begun, error) {

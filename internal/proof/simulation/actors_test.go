@@ -160,11 +160,7 @@ func (w *world) logout(i *instance, l *login) bool {
 
 // pass gives an end to the tiers, as the verbs of operators do.
 func (i *instance) pass(ctx context.Context, ended []session.Session) {
-	for _, one := range ended {
-		if one.ID != 0 {
-			_ = i.service.Store.Publish(ctx, one)
-		}
-	}
+	_ = i.service.Store.Publish(ctx, slices.DeleteFunc(ended, func(one session.Session) bool { return one.ID == 0 })...)
 }
 
 func (w *world) revoke(i *instance, user idworker.ID) bool {

@@ -92,7 +92,7 @@ func (l *link) Touch(context.Context, idworker.ID, time.Time) error {
 	return errors.New("simulation: no row is touched that way")
 }
 
-func (l *link) Publish(context.Context, session.Session) error { return nil }
+func (l *link) Publish(context.Context, ...session.Session) error { return nil }
 
 func (l *link) LoadPolicy(ctx context.Context) (policy.Policy, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.tau)

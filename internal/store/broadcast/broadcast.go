@@ -242,9 +242,11 @@ type Publisher struct {
 
 var _ session.Store = (*Publisher)(nil)
 
-// Publish streams, and then passes the end on: the next store may wait for one that
+// Publish streams, and then passes the ends on: the next store may wait for one that
 // instances share.
-func (p *Publisher) Publish(ctx context.Context, ended session.Session) error {
-	p.To.ApplyEnd(ended)
-	return p.Store.Publish(ctx, ended)
+func (p *Publisher) Publish(ctx context.Context, ended ...session.Session) error {
+	for i := range ended {
+		p.To.ApplyEnd(ended[i])
+	}
+	return p.Store.Publish(ctx, ended...)
 }

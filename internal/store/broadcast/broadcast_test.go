@@ -144,7 +144,7 @@ func TestEndsOfEachSlotAreTold(t *testing.T) {
 
 type deaf struct{ session.Store }
 
-func (deaf) Publish(context.Context, session.Session) error { return nil }
+func (deaf) Publish(context.Context, ...session.Session) error { return nil }
 
 // TestStartCoversWhatItSays: every end that is younger is told.
 func TestStartCoversWhatItSays(t *testing.T) {

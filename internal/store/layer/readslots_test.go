@@ -121,4 +121,4 @@ func (s *slow) Settle(ctx context.Context, id idworker.ID, _ time.Time) (session
 }
 
 func (*slow) Touch(context.Context, idworker.ID, time.Time) error { return nil }
-func (*slow) Publish(context.Context, session.Session) error      { return nil }
+func (*slow) Publish(context.Context, ...session.Session) error   { return nil }

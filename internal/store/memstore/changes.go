@@ -42,10 +42,12 @@ func (t *Sessions) Written(id idworker.ID, seen time.Time) {
 	}
 }
 
-// Publish refuses the session from now on, and passes the end on.
-func (t *Sessions) Publish(ctx context.Context, ended session.Session) error {
-	t.tombstones.add(t.Now(), ended.End())
-	return t.next.Publish(ctx, ended)
+// Publish refuses the sessions from now on, and passes the ends on.
+func (t *Sessions) Publish(ctx context.Context, ended ...session.Session) error {
+	for i := range ended {
+		t.tombstones.add(t.Now(), ended[i].End())
+	}
+	return t.next.Publish(ctx, ended...)
 }
 
 // ApplyEnd refuses the session from now on and does not pass that on: for messages of

@@ -104,7 +104,7 @@ func (f *fake) Touch(context.Context, idworker.ID, time.Time) error {
 	return nil
 }
 
-func (f *fake) Publish(context.Context, session.Session) error {
+func (f *fake) Publish(context.Context, ...session.Session) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err

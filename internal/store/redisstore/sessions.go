@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -211,24 +212,37 @@ func (t *Sessions) Touch(ctx context.Context, id idworker.ID, seen time.Time) er
 	return t.next.Touch(ctx, id, seen)
 }
 
-// Publish writes the tombstone and publishes to all instances, before it passes the
-// end to the next tier.
+// Publish writes the tombstones and publishes to all instances, before it passes the
+// ends to the next tier.
 // It tries even while requests do without Redis: an end is worth the wait, and
-// the first to reach a Redis that has just come back may be this one.
-func (t *Sessions) Publish(ctx context.Context, ended session.Session) error {
-	key := keyOf(ended.ID)
-	value, err := t.codec.encode(key, &ended)
-	if err == nil {
-		err = t.redis.End(ctx, key, value, t.tombstone)
+// the first to reach a Redis that has just come back may be this one. The ends wait side
+// by side: while Redis hangs, many take no longer than one.
+func (t *Sessions) Publish(ctx context.Context, ended ...session.Session) error {
+	failed := make([]error, len(ended))
+	var all sync.WaitGroup
+	for i := range ended {
+		all.Go(func() { failed[i] = t.end(ctx, &ended[i]) })
 	}
-	if behind := t.next.Publish(ctx, ended); behind != nil {
+	all.Wait()
+	if behind := t.next.Publish(ctx, ended...); behind != nil {
 		return behind
 	}
-	if err == nil {
-		return nil
+	for _, err := range failed {
+		if err != nil && t.Unpublished != nil {
+			t.Unpublished(ctx, err)
+		}
 	}
-	if t.Unpublished != nil {
-		t.Unpublished(ctx, err)
+	if err := errors.Join(failed...); err != nil {
+		return fmt.Errorf("redisstore: %w: %w", session.ErrUnpublished, err)
 	}
-	return fmt.Errorf("redisstore: %w: %w", session.ErrUnpublished, err)
+	return nil
+}
+
+func (t *Sessions) end(ctx context.Context, ended *session.Session) error {
+	key := keyOf(ended.ID)
+	value, err := t.codec.encode(key, ended)
+	if err != nil {
+		return err
+	}
+	return t.redis.End(ctx, key, value, t.tombstone)
 }

@@ -143,11 +143,13 @@ func (f *fake) Get(ctx context.Context, id idworker.ID, _ session.Hash) (session
 
 func (f *fake) Touch(context.Context, idworker.ID, time.Time) error { return nil }
 
-func (f *fake) Publish(_ context.Context, s session.Session) error {
+func (f *fake) Publish(_ context.Context, ended ...session.Session) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.received = append(f.received, s)
-	f.keep(s)
+	f.received = append(f.received, ended...)
+	for _, s := range ended {
+		f.keep(s)
+	}
 	return nil
 }
 

@@ -149,4 +149,4 @@ func meant(e *session.Ending, s session.Session) (session.Session, error) {
 }
 
 // Publish does nothing: the end was committed here.
-func (s *Sessions) Publish(context.Context, session.Session) error { return nil }
+func (s *Sessions) Publish(context.Context, ...session.Session) error { return nil }
