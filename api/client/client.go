@@ -33,7 +33,8 @@
 // a 429, at the time that the server gives in Retry-After and a random part more.
 // These are the methods that read, [Client.Logout], [Client.LogoutOthers],
 // [Client.LogoutEverywhere], [Client.EndMySession], [Client.EndSession],
-// [Client.Introspect] and [Client.Revoke], and [Client.Issue] with a RequestID. No other call is ever repeated: a
+// [Client.DeleteUser], [Client.RevokeServiceKey], [Client.Introspect] and [Client.Revoke], and
+// [Client.Issue] with a RequestID. No other call is ever repeated: a
 // second login would end the first, and a second change could undo the
 // change of another.
 //
