@@ -215,3 +215,25 @@ func TestLowerLimitIsToldAlsoIfItWasMissed(t *testing.T) {
 		}
 	}
 }
+
+// TestPolicyThatIsSetAgainAfterALossIsInForce: a failover loses versions 2 and 3, and an operator sets the policy
+// anew. It is version 2 once more, and a running instance takes it over.
+func TestPolicyThatIsSetAgainAfterALossIsInForce(t *testing.T) {
+	first := time.Unix(1_800_000_000, 0)
+	for _, lost := range []int64{2, 3} {
+		from := &loader{p: version(1)}
+		l, err := policy.NewLive(t.Context(), from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone, again := version(lost), version(2)
+		gone.Idle, gone.UpdatedAt = 20*24*time.Hour, first
+		again.Idle, again.UpdatedAt = time.Hour, first.Add(time.Minute)
+		for _, p := range []policy.Policy{gone, again} {
+			from.set(p, nil)
+			if err := l.Refresh(t.Context()); err != nil || l.Current().Idle != p.Idle {
+				t.Errorf("version %d was lost: idle %v in force, %v; want %v", lost, l.Current().Idle, err, p.Idle)
+			}
+		}
+	}
+}
