@@ -76,6 +76,7 @@ type Remote struct {
 	cache   remoteCache
 	pending pending
 	uses    uses
+	owning  chan struct{} // has a token for each open question for the credential
 
 	within  func() (context.Context, context.CancelFunc) // of one call
 	closing func(func()) (forget func() bool)            // what to do then
@@ -90,7 +91,8 @@ type RemoteOptions struct {
 	// URL is where flakepass answers, such as https://auth.internal. Required.
 	URL string
 	// Key is asked for the key of this service before every call: one with the scope
-	// verify. It should answer from memory. If it fails, the call does. From the moment in
+	// verify. It should answer from memory. If it fails, or does not answer within Timeout,
+	// the call fails. From the moment in
 	// which it returns another key, that one is used: a key is replaced without a gap by
 	// making the new one first, and revoking the old one last.
 	Key func(context.Context) (ServiceKey, error)
@@ -156,7 +158,7 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Remote{o: o, calls: clientOf(o.Client), clock: newRemoteClock()}
+	r := &Remote{o: o, calls: clientOf(o.Client), clock: newRemoteClock(), owning: make(chan struct{}, maxOwning)}
 	r.known.init()
 	r.cache.init(o.Entries)
 	r.pending.asked = make(map[asked]*question)

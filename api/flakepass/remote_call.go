@@ -22,6 +22,9 @@ const (
 	maxAnswer = 1 << 20
 	// maxQuestion is how large a question may be, in bytes: the server's limit.
 	maxQuestion = 8 << 10
+	// maxOwning is how many questions for the credential may be open at most, with those that
+	// hang: more than there are calls.
+	maxOwning = 4 * maxCalls
 	// useSize is more than a use takes in a question.
 	useSize = 128
 )
@@ -134,6 +137,8 @@ var (
 	errRemoteTooMany = errors.New("flakepass: the server takes fewer questions in one call")
 )
 
+var errNoCredential = errors.New("RemoteOptions.Key or Credential does not answer in time")
+
 var errUndecided = errors.New("flakepass: the server cannot tell whether the token is good")
 
 // body is the question in JSON. Tokens, IDs and proofs need no escaping.
@@ -193,12 +198,35 @@ func (r *Remote) request(ctx context.Context, method, path string, body []byte) 
 	return req, nil
 }
 
-// own is this service's own credential.
+// own is this service's own credential. Who is asked for it may hang, also after ctx has
+// ended: then this call fails, and a later one asks again.
 func (r *Remote) own(ctx context.Context) (interface{ Reveal() string }, error) {
-	if r.o.Key != nil {
-		return r.o.Key(ctx)
+	select {
+	case r.owning <- struct{}{}:
+	case <-ctx.Done():
+		return nil, errNoCredential
 	}
-	return r.o.Credential(ctx)
+	type answer struct {
+		mine interface{ Reveal() string }
+		err  error
+	}
+	given := make(chan answer, 1)
+	go func() {
+		defer func() { <-r.owning }()
+		var a answer
+		if r.o.Key != nil {
+			a.mine, a.err = r.o.Key(ctx)
+		} else {
+			a.mine, a.err = r.o.Credential(ctx)
+		}
+		given <- a
+	}()
+	select {
+	case a := <-given:
+		return a.mine, a.err
+	case <-ctx.Done():
+		return nil, errNoCredential
+	}
 }
 
 func statusError(resp *http.Response) error {

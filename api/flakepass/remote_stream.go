@@ -85,6 +85,8 @@ func (s *stream) once(ctx context.Context) error {
 	defer cancel(nil)
 	s.begun, s.beats, s.every = false, 0, 0
 	s.sent, _ = s.clock.now()
+	silence := time.AfterFunc(s.o.Timeout, func() { cancel(errSilent) }) // also of who gives the credential
+	defer silence.Stop()
 	req, err := s.request(ctx, http.MethodGet, "/revocations", nil)
 	if err != nil {
 		return err
@@ -94,8 +96,6 @@ func (s *stream) once(ctx context.Context) error {
 	if s.mark != "" {
 		req.Header.Set("Last-Event-ID", s.mark)
 	}
-	silence := time.AfterFunc(s.o.Timeout, func() { cancel(errSilent) })
-	defer silence.Stop()
 	resp, err := s.calls.Do(req)
 	if err != nil {
 		return fmt.Errorf("flakepass: follow revocations: %w", errors.Join(err, context.Cause(ctx)))

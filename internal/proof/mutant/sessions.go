@@ -48,6 +48,8 @@ func sessions() []Mutant {
 			simulation, worlds),
 		session("ends wait for Redis one after the other", "internal/store/redisstore/sessions.go",
 			"all.Go(func() { failed[i] = t.end(ctx, &ended[i]) })", "failed[i] = t.end(ctx, &ended[i])", "internal/store/redisstore", "^TestEndsOfOneUser"),
+		session("the stream of a Remote waits for its credential for good", "api/flakepass/remote_stream.go",
+			"req, err := s.request(ctx,", "req, err := s.request(context.WithoutCancel(ctx),", "internal/proof/remote", "^TestRemoteOutlives"),
 		session("no MAC", "internal/store/redisstore/codec.go",
 			"if mac := c.mac(key, body); !hmac.Equal(b[len(body):], mac[:]) {", "if false {", "internal/store/redisstore", "^TestForeignValues|^TestNoBitMayFlip"),
 		session("published before it is written", "internal/domain/session/close.go",
