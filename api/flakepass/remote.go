@@ -203,7 +203,8 @@ func keyOf(t Token) key {
 // Verify says who holds t. The error is a [*Refusal] if there is no holder; any other
 // means that it could not be found out. What is remembered costs no I/O and no
 // allocation; whatever else many ask about at the same time goes to the server
-// in one call. Verify waits for that call as long as ctx lets it.
+// in one call. Verify waits for that call as long as ctx lets it, and for twice
+// [RemoteOptions].Timeout at most.
 func (r *Remote) Verify(ctx context.Context, t Token) (Identity, error) {
 	switch {
 	case r.closed.Load():

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,6 +52,10 @@ type question struct {
 
 // ask waits for the answer of the server. since is when Verify was called.
 func (r *Remote) ask(ctx context.Context, t Token, k *key, since instant) (Identity, error) {
+	// For a call that is under way and for its own. While the server hangs, the queue moves by a
+	// few calls in each Timeout: who is further behind learns nothing by waiting.
+	ctx, cancel := context.WithTimeout(ctx, 2*min(r.o.Timeout, math.MaxInt64/2))
+	defer cancel()
 	for range 2 {
 		q, err := r.join(ctx, t, k)
 		if err != nil {

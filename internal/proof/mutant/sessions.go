@@ -48,6 +48,8 @@ func sessions() []Mutant {
 			simulation, worlds),
 		session("ends wait for Redis one after the other", "internal/store/redisstore/sessions.go",
 			"all.Go(func() { failed[i] = t.end(ctx, &ended[i]) })", "failed[i] = t.end(ctx, &ended[i])", "internal/store/redisstore", "^TestEndsOfOneUser"),
+		session("a question of a Remote waits for all before it", "api/flakepass/remote_ask.go",
+			"context.WithTimeout(ctx, 2*min(r.o.Timeout, math.MaxInt64/2))", "context.WithTimeout(ctx, math.MaxInt64)", "internal/proof/remote", "^TestRemoteQuestionEnds"),
 		session("the stream of a Remote waits for its credential for good", "api/flakepass/remote_stream.go",
 			"req, err := s.request(ctx,", "req, err := s.request(context.WithoutCancel(ctx),", "internal/proof/remote", "^TestRemoteOutlives"),
 		session("no MAC", "internal/store/redisstore/codec.go",

@@ -3,12 +3,46 @@ package remote_test
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 )
+
+// TestRemoteQuestionEndsWithoutADeadline: however many others ask a server that hangs.
+func TestRemoteQuestionEndsWithoutADeadline(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		const timeout = 2 * time.Second
+		n := newNetwork(h.places[0])
+		r := h.remote(n, func(o *flakepass.RemoteOptions) { o.Timeout = timeout })
+		all := h.people(3000)
+		n.set(func(n *network) { n.out = time.Hour })
+		var asking sync.WaitGroup
+		var longest atomic.Int64
+		for _, token := range all {
+			asking.Go(func() {
+				start := time.Now()
+				_, err := r.Verify(context.Background(), token)
+				if refused := (*flakepass.Refusal)(nil); err == nil || errors.As(err, &refused) {
+					t.Errorf("%v; want an error that is no refusal", err)
+				}
+				for took := int64(time.Since(start)); took > longest.Load(); {
+					longest.CompareAndSwap(longest.Load(), took)
+				}
+			})
+		}
+		asking.Wait()
+		if took := time.Duration(longest.Load()); took > 2*timeout {
+			t.Errorf("the last answer came after %v; want twice the Timeout of a call at most", took)
+		}
+		n.set(func(n *network) { n.out = 0 })
+		time.Sleep(time.Minute)
+		h.good(r, all[len(all)-1])
+	})
+}
 
 // TestRemoteOutlivesACredentialThatHangs: one question for it that is never answered stops neither the stream
 // nor the calls, also if it does not look at its context.
