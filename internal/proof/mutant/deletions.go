@@ -23,6 +23,7 @@ func deletions() []Mutant {
 		row("what was done before is answered to anybody", "deletions.go", "if err == nil && already {", "if err == nil && already && false {", "^TestDeletionAgain"),
 		row("the last admin is deleted", "deletions.go", "\t\t\tlosesAdmin: serves(row.user()),\n\t\t\tfirst:", "\t\t\tfirst:", "^TestLastAdminIs"),
 		row("a login of an older release cancels nothing", "deletions.go", " || row.last() != row.DeletionAskedLogin {", " {", "^TestLoginSinceAsking"),
+		row("a lost race hides that the deletion is due", "hold.go", "tokenColumns+accountColumns", "tokenColumns+\", deleted_at, deletion_asked_at\"", "^TestDueDeletionIsNotCancelled"),
 		row("a proof of before cancels", "deletions.go", ", deletion_asked_login = ?, password_version = password_version + 1\"", ", deletion_asked_login = ?\"", "^TestLoginSinceAsking"),
 		row("a login without an event cancels", "deletions.go", "if o.Cancels == nil {\n\t\treturn session.ErrDeletionAsked", "if o.Cancels == nil {\n\t\treturn nil", "^TestLoginCancels"),
 		row("a purge comes at once", "purge.go", "WHERE id = ? AND deleted_at < ?\"+u.DB.d.forRead, int64(id), before.UnixMilli()", "WHERE id = ?\"+u.DB.d.forRead, int64(id)", "^TestPurgeIsNotEarly"),
@@ -34,6 +35,14 @@ func deletions() []Mutant {
 		row("what the operator of a shell did is taken for that of a user with that name", "purge.go", "(known || user.Role", "(known && false || user.Role", "^TestPurgeKeeps"),
 		row("exports at once have no limit", "deletions.go", "len(done) == most", "len(done) > most", "^TestExportsAreCounted"),
 		row("what an older release has enabled stays open", "deletions.go", "row.DeletedAt.Valid && row.DisabledAt.Valid && !row.HasPassword && !row.TokenID.Valid", "row.DeletedAt.Valid", "^TestDeletedAgain"),
+		{
+			Name: "deletions: a login that came and went is not noticed", File: store + "/accounts.go", Old: "COALESCE(ended_token_id, 0) = ? AND", New: "COALESCE(ended_token_id, 0) >= 0 * ? AND",
+			Package: store, Test: "^TestLoginThatCameAndWent",
+		},
+		{
+			Name: "deletions: what was asked for is decided of a row that has moved", File: store + "/accounts.go", Old: "row, c, err = db.hold(", New: "row, _, err = db.hold(",
+			Package: store, Test: "^TestAskedDeletionKnows",
+		},
 		row("a table is left out of the purge", "purge.go", "{\"login_guards\", \"guard\"}, ", "", "^TestPurgeLeaves"),
 		{
 			Name: "deletions: sums have names, which no purge finds", File: "internal/domain/audit/counts.go", Old: "entry.Name = \"\"", New: "entry.Name += \"\"",

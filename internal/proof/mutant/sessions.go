@@ -88,7 +88,7 @@ func sessions() []Mutant {
 			"const unmoved = \"id = ? AND COALESCE(token_id, 0) = ?\"", "const unmoved = \"id = ? AND COALESCE(token_id, 0) + ? >= 0\"",
 			"internal/store/sqlstore", "Vs|^TestStorm|^TestNothingHappens"),
 		session("a change loses to one login after the other", "internal/store/sqlstore/accounts.go",
-			"\t\t\t\tif tries > 1 {\n", "\t\t\t\tif tries < 0 {\n", "internal/store/sqlstore", "^TestNobodyHoldsUp"),
+			"if err == nil && tries > 1 {", "if err == nil && tries < 0 {", "internal/store/sqlstore", "^TestNobodyHoldsUp"),
 		session("the end of all of a user loses to one login after the other", "internal/store/sqlstore/enduser.go",
 			"if row.Slots > 0 || again {", "if row.Slots > 0 {", "internal/store/sqlstore", "^TestNobodyHoldsUp"),
 		session("a new role leaves the login", "internal/store/sqlstore/accounts.go",

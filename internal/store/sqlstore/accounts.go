@@ -41,7 +41,8 @@ type accountChange struct {
 // then, with Before, for the first answer may have been lost.
 //
 // The first try compares the row with what was read without a lock. If it has lost to a login,
-// further tries lock the row: somebody who logs in all the time would win against each of them.
+// further tries lock the row, and do what decide makes of it then: somebody who logs in all the
+// time would win against each of them.
 func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) (accountChange, error)) ([]session.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
@@ -80,15 +81,17 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 			if err := db.holdSettings(tx, c.losesAdmin, tries > 1 && row.Slots == 0); err != nil {
 				return err
 			}
-			return db.recorded(tx, func(tx *gorm.DB) (err error) {
-				if tries > 1 {
-					if row, err = db.hold(tx, row, decide); err != nil {
-						return err
-					}
-				}
+			may, err := db.authorizeAll(tx, c.events)
+			if err == nil && tries > 1 {
+				row, c, err = db.hold(tx, row, decide)
+			}
+			if err == nil {
 				ended, again, err = s.make(tx, &c, row, asOf)
-				return err
-			}, c.events...)
+			}
+			if err == nil {
+				err = may.record(c.events...)
+			}
+			return err
 		})
 	})
 	if err == nil {
@@ -187,14 +190,15 @@ func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
 	} else {
 		set += ", " + d.stampNow()
 	}
-	where := unmoved + " AND password_version = ? AND COALESCE(role, '') = ? AND COALESCE(disabled_at, 0) = ?"
+	// A login that began and ended since leaves another last one, and no other trace here.
+	where := unmoved + " AND COALESCE(ended_token_id, 0) = ? AND password_version = ? AND COALESCE(role, '') = ? AND COALESCE(disabled_at, 0) = ?"
 	if row.Slots == 0 {
 		// The policy may have allowed a second session since the row was read, and one may have
 		// begun with what was before. The settings stay as they are read here until the commit.
 		where += " AND (SELECT slots FROM settings WHERE scope = 'global'" + d.forShare + ") = 0"
 	}
 	return found(tx.Exec("UPDATE users SET "+set+", "+d.changed()+" WHERE "+where,
-		append(args, row.RowID, row.TokenID.Int64, row.PasswordVersion, row.Role, row.DisabledAt.Int64)...), errMoved)
+		append(args, row.RowID, row.TokenID.Int64, row.EndedTokenID.Int64, row.PasswordVersion, row.Role, row.DisabledAt.Int64)...), errMoved)
 }
 
 // otherAdmin returns [account.ErrLastAdmin] unless another user is an enabled

@@ -113,6 +113,9 @@ type tokenRow struct {
 // tokenColumns are those of slot 0.
 const tokenColumns = "id AS row_id, 0 AS slot, id AS user_id, NULL AS act_id, username, role, password_version, disabled_at, " + keptColumns
 
+// accountColumns are beside those of a row that is read to change the account.
+const accountColumns = ", deleted_at, deletion_asked_at, COALESCE(deletion_asked_login, 0) AS deletion_asked_login, password_hash <> '' AS has_password"
+
 // keptColumns are those that each slot has.
 const keptColumns = "token_id, token_hash, token_seen_at, token_floor, token_floor_at, ended_token_id, ended_token_hash, ended_reason, " +
 	"device_token_id, device_class, device_name, device_key, auth_token_id, auth_method, auth_time"

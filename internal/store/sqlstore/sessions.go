@@ -102,7 +102,7 @@ func (db *DB) findToken(on *gorm.DB, column int, id idworker.ID) (tokenRow, erro
 // been the primary once, and then even "there is no such row" is no answer.
 func (db *DB) find(on *gorm.DB, user idworker.ID) (tokenRow, error) {
 	var rows []tokenRow
-	err := on.Raw(db.beside(usersTable, ", deleted_at, deletion_asked_at, COALESCE(deletion_asked_login, 0) AS deletion_asked_login, password_hash <> '' AS has_password", "LEFT JOIN", "id = ?"), int64(user)).Scan(&rows).Error
+	err := on.Raw(db.beside(usersTable, accountColumns, "LEFT JOIN", "id = ?"), int64(user)).Scan(&rows).Error
 	return db.found(rows, err)
 }
 
