@@ -109,7 +109,7 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 	}
 	var repeats idworker.ID
 	if o.Place.Issued != nil {
-		if repeats, err = s.opened(tx, &o, held(rows, asOf)); err != nil {
+		if repeats, err = s.opened(tx, &o, held(rows, asOf), now); err != nil {
 			return session.Begun{}, err
 		}
 		o.Place.Instead = cmp.Or(repeats, o.Place.Instead)

@@ -99,9 +99,10 @@ func (u *Users) ByRequest(ctx context.Context, by idworker.ID, r *session.Reques
 
 // opened is the session, of those that the user has, that the request of o has opened before; 0
 // if it has opened none that is still known, or has no name. It fails with
-// [session.ErrRequestOver] if that session has ended: whatever ended it comes after the proofs of
-// the request. The row of the user is locked, so the same request is not answered beside this one.
-func (s *Sessions) opened(tx *gorm.DB, o *session.Opening, has []session.Session) (idworker.ID, error) {
+// [session.ErrRequestOver] if that session has ended, by the policy of now too: whatever ended it
+// comes after the proofs of the request. The row of the user is locked, so the same request is not
+// answered beside this one.
+func (s *Sessions) opened(tx *gorm.DB, o *session.Opening, has []session.Session, now ruleRow) (idworker.ID, error) {
 	r := o.Place.Issued.Request
 	if r == nil {
 		return 0, nil
@@ -112,7 +113,14 @@ func (s *Sessions) opened(tx *gorm.DB, o *session.Opening, has []session.Session
 		return 0, err
 	case kept.old(), kept.TokenID == 0: // the ten minutes count from the first session
 		return 0, s.DB.forget(tx, o.Record.By.Key, r, kept)
-	case !slices.ContainsFunc(has, func(one session.Session) bool { return int64(one.ID) == kept.TokenID && one.Alive() }):
+	}
+	if now.Rule.of == nil { // there is one session a user, and nothing had to be known of the policy
+		if now, err = s.DB.scanRules(tx, s.DB.ruleQuery("")); err != nil {
+			return 0, err
+		}
+	}
+	over := overBy(now)
+	if !slices.ContainsFunc(has, func(one session.Session) bool { return int64(one.ID) == kept.TokenID && !over(&one) }) {
 		return 0, session.ErrRequestOver
 	}
 	return idworker.ID(kept.TokenID), nil

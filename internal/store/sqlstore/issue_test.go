@@ -238,9 +238,19 @@ func TestRepeatedRequestBringsBackNoEnd(t *testing.T) {
 				t.Helper()
 				w.run(t, "UPDATE settings SET global_floor = ? WHERE scope = 'global'", int64(s.ID))
 			},
+			"the policy, before a sweep comes by": func(t *testing.T, s session.Session) {
+				t.Helper()
+				for _, table := range []string{"users", "user_slots"} {
+					w.run(t, "UPDATE "+table+" SET token_seen_at = token_seen_at - 360000 WHERE token_id = ?", int64(s.ID))
+				}
+				got, err := w.sessions.Settle(t.Context(), s.ID, time.Time{})
+				if err != nil || got.Ended != session.Idle {
+					t.Fatalf("%q, %v: the token is refused as idle", got.Ended, err)
+				}
+			},
 		}
 		for _, slot := range []session.Slot{0, 1} {
-			w.set(t, func(p *policy.Policy) { p.MaxSessions = 1 + int(slot) })
+			w.set(t, func(p *policy.Policy) { p.MaxSessions, p.Idle = 1+int(slot), 5*time.Minute })
 			for name, act := range acts {
 				user := w.someone(t)
 				if slot == 1 {
