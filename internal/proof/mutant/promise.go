@@ -116,6 +116,8 @@ func promises() []Mutant {
 			"internal/store/layer", "^TestRowOfAServer"),
 		rule("a lost commit is not noticed", store+"/polls.go",
 			"polled_at >= ?\", instance", "0 <= ?\", instance", store, "^TestPollNotices"),
+		rule("an older copy after a long outage is not noticed", store+"/polls.go",
+			"(older || time.Since(p.at) < silent)", "(older && p.lost || time.Since(p.at) < silent)", store, "^TestPollNotices"),
 		rule("a late node of Galera decides", store+"/topology.go",
 			"wsrep_sync_wait = 7", "wsrep_sync_wait = 0", cluster, "^TestGalera$/^a_store_on_a_late"),
 		rule("each server stamps by its own clock", store+"/dialect.go",

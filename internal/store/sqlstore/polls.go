@@ -42,13 +42,15 @@ func (p *poller) poll(conn *gorm.DB, d *dialect, instance string) error {
 		return done.Error
 	}
 	if done.RowsAffected == 0 {
-		if p.last != 0 && time.Since(p.at) < silent { // other instances delete it after that
-			p.lost = true
+		written := conn.Exec("INSERT INTO polls (instance, polled_at) VALUES (?, "+d.clock+") "+
+			"ON DUPLICATE KEY UPDATE polled_at = VALUES(polled_at) + (VALUES(polled_at) = polled_at)", instance)
+		if written.Error != nil {
+			return written.Error
 		}
-		err := conn.Exec("INSERT INTO polls (instance, polled_at) VALUES (?, "+d.clock+") "+
-			"ON DUPLICATE KEY UPDATE polled_at = VALUES(polled_at)", instance).Error
-		if err != nil {
-			return err
+		older := written.RowsAffected > 1 // a row that is new counts as one, a change as two
+		// Other instances delete a row that is silent. None makes it older.
+		if p.last != 0 && (older || time.Since(p.at) < silent) {
+			p.lost = true
 		}
 	}
 	return p.look(conn, instance)

@@ -91,6 +91,9 @@ func TestPollNoticesLostCommits(t *testing.T) {
 		if news := w.news(t, time.Time{}); news.Lost || time.Until(news.Now) > time.Minute {
 			t.Errorf("after a clock that was an hour ahead: %v ahead, lost %v", time.Until(news.Now), news.Lost)
 		}
+		w.run(t, "UPDATE polls SET polled_at = polled_at - 1")
+		w.sessions.SetPolled(time.Now().Add(-time.Minute))
+		poll("an earlier copy after a long outage", true)
 		w.run(t, "DELETE FROM polls")
 		w.sessions.SetPolled(time.Now().Add(-time.Minute))
 		poll("a silent instance", false)
