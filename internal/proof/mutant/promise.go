@@ -118,6 +118,8 @@ func promises() []Mutant {
 			"polled_at >= ?\", instance", "0 <= ?\", instance", store, "^TestPollNotices"),
 		rule("an older copy after a long outage is not noticed", store+"/polls.go",
 			"(older || time.Since(p.at) < silent)", "(older && p.lost || time.Since(p.at) < silent)", store, "^TestPollNotices"),
+		rule("a repair that fails half-way is not on record", store+"/repair.go",
+			"if err == nil && i == 0 && !lost.All {", "if err == nil && i == len(missing)-1 && !lost.All {", store, "^TestRepairIsOnRecord"),
 		rule("a late node of Galera decides", store+"/topology.go",
 			"wsrep_sync_wait = 7", "wsrep_sync_wait = 0", cluster, "^TestGalera$/^a_store_on_a_late"),
 		rule("each server stamps by its own clock", store+"/dialect.go",

@@ -1,11 +1,15 @@
 package sqlstore_test
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -62,6 +66,58 @@ func TestLostEndsAreWrittenAgain(t *testing.T) {
 		}
 		if got, err := w.sessions.Get(t.Context(), next.ID, session.Hash{}); err != nil || got.Alive() {
 			t.Errorf("after the end of all: %+v, %v", got, err)
+		}
+	})
+}
+
+// TestRepairIsOnRecordWhereverItFails: the database fails, and the repair is tried again, as
+// session.Repair does. The event is the signal to look at what else is lost.
+func TestRepairIsOnRecordWhereverItFails(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		down, failing, after := errors.New("connection refused"), "", 0
+		must(t, w.Gorm().Callback().Raw().Before("gorm:raw").Register("fail", func(db *gorm.DB) {
+			if sent := db.Statement.SQL.String(); failing == "" || !strings.HasPrefix(sent, failing) {
+				return
+			}
+			if after--; after < 0 {
+				failing = ""
+				_ = db.AddError(down)
+			}
+		}))
+		for at, c := range []struct {
+			fails        string
+			after, ended int // statements of that kind, and ends in the first try
+		}{
+			{"INSERT INTO audit_events", 0, 0},
+			{"UPDATE users SET token_floor = ", 0, 0},
+			{"UPDATE users SET token_floor = ", 2, 1},
+		} {
+			known := make([]session.End, 2)
+			for i := range known {
+				lost := w.begin(t, w.user(t, fmt.Sprint("lost", at, i)))
+				known[i] = session.End{UserID: lost.UserID, Floor: lost.ID, Reason: session.LoggedOut}
+			}
+			event := func() audit.Event {
+				return audit.Event{
+					ID: w.ids.next(0), By: audit.Actor{Name: "flakepass", Via: audit.ViaServer}, Need: audit.NeedsNothing,
+					Action: audit.CommitsLost, Target: audit.Target{Kind: "database"},
+				}
+			}
+			before := w.recorded(t, audit.CommitsLost)
+			failing, after = c.fails, c.after
+			got, err := w.sessions.EndAgain(t.Context(), known, 0, event())
+			if !errors.Is(err, down) || got.Ends != c.ended {
+				t.Errorf("%s fails: %+v, %v", c.fails, got, err)
+			}
+			if said := w.recorded(t, audit.CommitsLost) > before; said != (c.ended > 0) {
+				t.Errorf("%s fails: %d ended, on record %v", c.fails, got.Ends, said)
+			}
+			if again, err := w.sessions.EndAgain(t.Context(), known, 0, event()); err != nil || got.Ends+again.Ends != len(known) {
+				t.Errorf("%s failed: %+v and then %+v, %v", c.fails, got, again, err)
+			}
+			if w.recorded(t, audit.CommitsLost) == before {
+				t.Errorf("%s failed: nobody learns that the database has lost commits", c.fails)
+			}
 		}
 	})
 }
