@@ -5,21 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // Copies are replicas of the database, which copy what a pass writes and may be
 // slower than it is.
 type Copies interface {
-	// Behind is by how much the slowest of those that answer is behind, counted in
-	// what the pass has written with Keep: 0 if each has the last of it. With an
-	// error, which names those that do not answer, it is still good for the others.
-	Behind(ctx context.Context, pass idworker.ID) (time.Duration, error)
+	// Behind is by how much the slowest of those that answer is behind, or less by a second at
+	// most: also by what was written before the pass. With an error, which names those that do not
+	// answer, it is still good for the others. If the database itself does not answer, it is 0.
+	Behind(ctx context.Context) (time.Duration, error)
 }
 
 const (
-	// beat is how often a pass writes what it asks copies for.
+	// beat is how often a pass asks how far copies are.
 	beat = time.Second
 	// longestWait is for how long a pass waits for copies before it ends.
 	longestWait = time.Minute
@@ -27,8 +25,7 @@ const (
 
 var errBehind = errors.New("a replica is behind")
 
-// keep makes the lease longer when it is time: often where copies are asked for
-// what it writes.
+// keep makes the lease longer when it is time: more often where copies are asked.
 func (p *pass) keep(ctx context.Context) error {
 	every := p.limits.Lease / 3
 	if p.Copies != nil {
@@ -57,13 +54,13 @@ func (p *pass) catchUp(ctx context.Context) error {
 		return nil
 	}
 	for start := time.Now(); ; {
-		behind, err := p.Copies.Behind(ctx, p.report.ID)
+		behind, err := p.Copies.Behind(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil && !p.unheard {
 			p.unheard = true
-			p.Log.WarnContext(ctx, "a replica does not answer; the sweep does not wait for it", "sweep_id", p.report.ID, "err", err)
+			p.Log.WarnContext(ctx, "it is not known how far a replica is; the sweep does not wait for it", "sweep_id", p.report.ID, "err", err)
 		}
 		switch {
 		case behind <= p.limits.Lag:

@@ -70,10 +70,10 @@ func settings(c *Config) []setting {
 			key: "replicas", secret: true, empty: true, value: as(&c.Replicas, parseReplicas, showReplicas),
 			doc: "Replicas of a MySQL database that the sweep waits for: URLs as in `FLAKEPASS_DATABASE`, " +
 				"separated by commas. They are used for nothing else; the user needs `SELECT` on the table " +
-				"`sweep_state`. The sweep does not wait for a replica that does not answer. Empty: none.",
+				"`polls`. The sweep does not wait for a replica that does not answer. Empty: none.",
 		}, {
 			key: "replica_lag", def: "10s", value: span(&c.ReplicaLag, time.Second, 10*time.Minute),
-			doc: "How far behind one of `FLAKEPASS_REPLICAS` may be before the sweep waits for it, for a minute at most; then the pass ends, and the next one continues. From 1s to 10m.",
+			doc: "How far behind one of `FLAKEPASS_REPLICAS` may be before the sweep waits for it, for a minute at most; then the pass ends, and the next one continues. What it lacks of before the pass counts, too. It may be a second more. From 1s to 10m.",
 		}, {
 			key: "redis", secret: true, empty: true, value: as(&c.Redis, ParseRedis, Redis.String),
 			doc: "Cache that instances share; empty means none. `redis://[[user]:password@]host[:6379][/db]`; " +

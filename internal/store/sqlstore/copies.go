@@ -6,26 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
-// Copies are replicas of the database. Of each it is known how old the lease of
-// the sweep is there, which a pass writes every second: a heartbeat that needs
-// neither a table nor a privilege of its own, and is compared with the same
-// column of the source, so no two clocks are.
+// Copies are replicas of the database. Of each it is known which poll of an instance, or which
+// question of a pass, it has applied last: the rows of polls are a heartbeat that is written
+// whether a pass runs or not, and that needs no table of its own. It is compared with that of the
+// source, so no two clocks are.
 type Copies struct {
 	source *DB
 	copies []*sql.DB
-
-	mu    sync.Mutex
-	pass  idworker.ID
-	first int64 // the lease of the pass when it was first asked about
 }
 
 var _ sweep.Copies = (*Copies)(nil)
@@ -72,58 +68,50 @@ func (c *Copies) Close() error {
 	return errors.Join(errs...)
 }
 
-const leaseNow = "SELECT pass_id, lease_until FROM sweep_state WHERE id = 1"
+const (
+	lastPolled = "SELECT COALESCE(MAX(polled_at), 0) FROM polls"
+	// pollApart is how long after one row of polls the next is written. By so much a copy may
+	// lack what was written just now.
+	pollApart = time.Second
+)
 
-// Behind asks all copies at once, after the source.
-func (c *Copies) Behind(ctx context.Context, pass idworker.ID) (time.Duration, error) {
+// Behind asks all copies at once, after it has written to the source what they are asked for. It
+// asks them also if that fails.
+func (c *Copies) Behind(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*copyLimit)
 	defer cancel()
-	var holder, lease int64
-	if err := c.source.sql.QueryRowContext(ctx, leaseNow).Scan(&holder, &lease); err != nil {
-		return 0, fmt.Errorf("sqlstore: how far replicas are: %w", err)
+	last, err := c.beat(ctx)
+	if err != nil {
+		err = fmt.Errorf("sqlstore: how far replicas are: %w", err)
 	}
-	if idworker.ID(holder) != pass {
-		return 0, nil // the pass is over; it will notice
-	}
-	c.mu.Lock()
-	if c.pass != pass {
-		c.pass, c.first = pass, lease
-	}
-	first := c.first
-	c.mu.Unlock()
-
 	var all sync.WaitGroup
-	behind, errs := make([]int64, len(c.copies)), make([]error, len(c.copies))
+	behind, errs := make([]time.Duration, len(c.copies)), make([]error, len(c.copies))
 	for i, db := range c.copies {
 		all.Go(func() {
-			there, err := leaseAt(ctx, db, pass, first)
+			there, err := polledAt(ctx, db)
 			if err != nil {
 				errs[i] = fmt.Errorf("sqlstore: replica %d of FLAKEPASS_REPLICAS: %w", i+1, err)
 				return
 			}
-			behind[i] = lease - there
+			behind[i] = max(0, time.Duration(last-there)*time.Millisecond-pollApart)
 		})
 	}
 	all.Wait()
-	var most int64
-	for _, ms := range behind {
-		most = max(most, ms)
-	}
-	return time.Duration(most) * time.Millisecond, errors.Join(errs...)
+	return slices.Max(append(behind, 0)), errors.Join(append(errs, err)...)
 }
 
-// leaseAt is the lease of the pass as a copy has it. A copy without the row of the
-// pass has at best what was there before.
-func leaseAt(ctx context.Context, db *sql.DB, pass idworker.ID, first int64) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, copyLimit)
-	defer cancel()
-	var holder, lease int64
-	err := db.QueryRowContext(ctx, leaseNow).Scan(&holder, &lease)
-	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && idworker.ID(holder) != pass:
-		return first, nil
-	case err != nil:
+// beat writes a row of its own into polls, for no instance may run, and returns the last of all.
+// The poll of any instance deletes the row when no pass has asked in a while.
+func (c *Copies) beat(ctx context.Context) (int64, error) {
+	if err := c.source.gorm.WithContext(ctx).Exec(c.source.d.polledBy(), "sweep").Error; err != nil {
 		return 0, err
 	}
-	return lease, nil
+	return polledAt(ctx, c.source.sql)
+}
+
+func polledAt(ctx context.Context, db *sql.DB) (at int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, copyLimit)
+	defer cancel()
+	err = db.QueryRowContext(ctx, lastPolled).Scan(&at)
+	return at, err
 }

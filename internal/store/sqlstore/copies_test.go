@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -53,30 +52,18 @@ func replicate(t *testing.T, source *testenv.MySQLServer) *testenv.MySQLServer {
 	return replica
 }
 
-// A replica that applies nothing is found to be behind by as much as the pass
-// has written since, one that has caught up is not, and one that is dead is named.
+// A replica that applies nothing is found to be behind by as much as was written since, one that
+// has caught up is not, and one that is dead is named.
 func TestReplicasAreAskedHowFarTheyAre(t *testing.T) {
 	t.Parallel()
 	source := testenv.OwnMySQL(t)
 	slow, gone := replicate(t, source), testenv.OwnMySQL(t)
 	w := newWorld(t, onServer(t, "root@tcp("+source.Addr+")/"+source.Name))
-	runs := &sqlstore.Sweeps{DB: w.DB}
 	copies, err := sqlstore.OpenCopies(w.DB, []string{sourceOf(t, slow), sourceOf(t, gone)}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer copies.Close()
-	pass := sweep.Report{ID: 4711, Instance: "here", Started: time.Now()}
-	const lease = time.Minute
-	if _, err := runs.Take(t.Context(), pass, nil, lease); err != nil {
-		t.Fatal(err)
-	}
-	beat := func() {
-		t.Helper()
-		if err := runs.Keep(t.Context(), pass, sweep.Cursor{}, lease); err != nil {
-			t.Fatal(err)
-		}
-	}
 	replica := func(verb string) {
 		t.Helper()
 		if _, err := slow.DB().ExecContext(t.Context(), verb+" REPLICA SQL_THREAD"); err != nil {
@@ -85,20 +72,18 @@ func TestReplicasAreAskedHowFarTheyAre(t *testing.T) {
 	}
 
 	// The other has no such table: it does not answer, and says nothing of the first.
-	behind, err := copies.Behind(t.Context(), pass.ID)
+	behind, err := copies.Behind(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "replica 2 of FLAKEPASS_REPLICAS") {
 		t.Errorf("behind by %v, %v; the second knows nothing of us", behind, err)
 	}
 	testenv.Eventually(t, time.Minute, func() bool {
-		beat()
-		behind, _ = copies.Behind(t.Context(), pass.ID)
-		return behind == 0 && w.arrived(t, slow)
+		behind, err := copies.Behind(t.Context())
+		return behind == 0 && !strings.Contains(fmt.Sprint(err), "replica 1 of")
 	}, "the replica to follow")
 
 	replica("STOP")
 	testenv.Eventually(t, time.Minute, func() bool {
-		beat()
-		behind, _ = copies.Behind(t.Context(), pass.ID)
+		behind, _ = copies.Behind(t.Context())
 		return behind >= 2*time.Second
 	}, "the replica to be behind")
 	if behind > time.Minute {
@@ -106,27 +91,39 @@ func TestReplicasAreAskedHowFarTheyAre(t *testing.T) {
 	}
 	replica("START")
 	testenv.Eventually(t, time.Minute, func() bool {
-		behind, _ = copies.Behind(t.Context(), pass.ID)
+		behind, _ = copies.Behind(t.Context())
 		return behind == 0
 	}, "the replica to catch up")
 
 	slow.Kill()
-	beat()
-	behind, err = copies.Behind(t.Context(), pass.ID)
+	behind, err = copies.Behind(t.Context())
 	if behind != 0 || err == nil || !strings.Contains(err.Error(), "replica 1 of FLAKEPASS_REPLICAS") {
 		t.Errorf("a dead replica is behind by %v, %v", behind, err)
 	}
-	if behind, err := copies.Behind(t.Context(), pass.ID+1); behind != 0 || err != nil {
-		t.Errorf("another pass: %v, %v", behind, err)
-	}
 }
 
-// arrived reports whether the replica knows the pass at all.
-func (w *world) arrived(t *testing.T, m *testenv.MySQLServer) bool {
-	t.Helper()
-	var n int
-	err := m.DB().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM sweep_state WHERE pass_id = 4711").Scan(&n)
-	return err == nil && n == 1
+// TestReplicaIsBehindByWhatItLacks, also of what was written before the pass began. One that lacks
+// the last heartbeat alone is not behind by the second that lies between two.
+func TestReplicaIsBehindByWhatItLacks(t *testing.T) {
+	t.Parallel()
+	w, there := newWorld(t, kinds[1].options(t)), kinds[1].options(t)
+	replica := newWorld(t, there)
+	copies, err := sqlstore.OpenCopies(w.DB, []string{there.Source}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copies.Close()
+	for _, had := range []time.Duration{time.Minute, time.Second / 2} { // before now
+		asked := time.Now()
+		w.run(t, "REPLACE INTO polls (instance, polled_at) VALUES ('one', ROUND(UNIX_TIMESTAMP(NOW(3)) * 1000) - ?)", had.Milliseconds())
+		replica.run(t, "REPLACE INTO polls (instance, polled_at) VALUES ('one', ?)", w.number(t, "SELECT polled_at FROM polls WHERE instance = 'one'"))
+		behind, err := copies.Behind(t.Context())
+		least := max(0, had-time.Second)
+		most := max(0, had+time.Since(asked)-time.Second) + 10*time.Millisecond // the database rounds
+		if err != nil || behind < least || behind > most {
+			t.Errorf("lacks what was written in the last %v, and is behind by %v, %v; want %v to %v", had, behind, err, least, most)
+		}
+	}
 }
 
 func sourceOf(t *testing.T, m *testenv.MySQLServer) string {

@@ -42,8 +42,7 @@ func (p *poller) poll(conn *gorm.DB, d *dialect, instance string) error {
 		return done.Error
 	}
 	if done.RowsAffected == 0 {
-		written := conn.Exec("INSERT INTO polls (instance, polled_at) VALUES (?, "+d.clock+") "+
-			"ON DUPLICATE KEY UPDATE polled_at = VALUES(polled_at) + (VALUES(polled_at) = polled_at)", instance)
+		written := conn.Exec(d.polledBy(), instance)
 		if written.Error != nil {
 			return written.Error
 		}
@@ -54,6 +53,12 @@ func (p *poller) poll(conn *gorm.DB, d *dialect, instance string) error {
 		}
 	}
 	return p.look(conn, instance)
+}
+
+// polledBy writes the row of that name anew, with the clock as it is. It changes the row.
+func (d *dialect) polledBy() string {
+	return "INSERT INTO polls (instance, polled_at) VALUES (?, " + d.clock + ") " +
+		"ON DUPLICATE KEY UPDATE polled_at = VALUES(polled_at) + (VALUES(polled_at) = polled_at)"
 }
 
 // look reads the rows of all instances.
@@ -102,10 +107,7 @@ func (db *DB) latest(ctx context.Context, read func(conn *gorm.DB) error) error 
 		conn = conn.Session(&gorm.Session{NewDB: true})
 		if db.Several() && !db.galera() {
 			// The poll of any instance deletes the row when no list was asked for in a while.
-			err := db.retry(ctx, func() error {
-				return conn.Exec("INSERT INTO polls (instance, polled_at) VALUES ('lists', " + db.d.clock + ") " +
-					"ON DUPLICATE KEY UPDATE polled_at = VALUES(polled_at) + (VALUES(polled_at) = polled_at)").Error
-			})
+			err := db.retry(ctx, func() error { return conn.Exec(db.d.polledBy(), "lists").Error })
 			if err != nil {
 				return err
 			}
