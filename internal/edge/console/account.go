@@ -54,6 +54,9 @@ func (u *UI) showAccount(q *request) { q.showAccount(http.StatusOK, accountView{
 
 func (q *request) showAccount(status int, view accountView) {
 	view.frame = q.frame(q.t.Text("account.title"), accountPath)
+	if view.Confirm || len(view.Recovery) > 0 {
+		view.Back = "" // another language would have to make another secret, or other codes
+	}
 	view.Bad = view.Problem != "" || len(view.Problems) > 0
 	view.Me, view.grace = q.who.Username, q.u.Own.Grace
 	view.Must = q.u.AdminsNeedFactor && !q.factor

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
 
 func TestLanguageIsTheReaders(t *testing.T) {
@@ -48,4 +50,34 @@ func TestChosenLanguageStays(t *testing.T) {
 	if to, err := url.Parse(page.Header().Get("Location")); err != nil || to.Path != "/console/login" || to.Query().Get("next") != "/console/expiry" {
 		t.Errorf("leads to %v", to)
 	}
+}
+
+// The page in another language is a new page: on a page that shows what is shown only
+// once, the switch would lose it.
+func TestPageThatIsShownOnceHasNoSwitchOfLanguage(t *testing.T) {
+	w := newWorld(t)
+	const language = `action="/console/language"`
+	c := w.furnish(false)
+	wantText(t, w.see(c, "/console/account"), language)
+	pages := map[string]*httptest.ResponseRecorder{
+		"secret":     w.sendForm(c, "/console/account", "do", "enrol", "current_password", passphrase),
+		"wrong code": w.wrongCode(c),
+		"link":       w.sendForm(c, "/console/users/8/reset", "life", "3600"),
+		"key":        w.sendForm(c, "/console/users/9/keys", "name", "billing", "scope_verify", "on", "life", "90"),
+		"token":      w.sendForm(c, "/console/users/8/impersonate", "reason", "ticket 7"),
+	}
+	w.own.none = false
+	pages["recovery codes"] = w.sendForm(c, "/console/account", "do", "renew", "current_password", passphrase, "code", "123456")
+	for name, page := range pages {
+		if strings.Contains(page.Body.String(), language) || page.Code >= 300 && name != "wrong code" {
+			t.Errorf("%s: %d, with a switch of the language or without what is shown:\n%s", name, page.Code, page.Body)
+		}
+	}
+}
+
+// wrongCode shows a wrong code for a secret that waits for its first one.
+func (w *world) wrongCode(c *http.Cookie) *httptest.ResponseRecorder {
+	w.own.err = secondfactor.ErrInvalid
+	defer func() { w.own.err = nil }()
+	return w.sendForm(c, "/console/account", "do", "confirm", "code", "123456")
 }
