@@ -1,6 +1,11 @@
 package console_test
 
-import "testing"
+import (
+	"net/http/httptest"
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+)
 
 // A page behind the end of a list is empty, and the list is not.
 func TestPageBehindTheEndDoesNotSayThatThereIsNothing(t *testing.T) {
@@ -25,4 +30,33 @@ func TestPageBehindTheEndDoesNotSayThatThereIsNothing(t *testing.T) {
 		wantText(t, page, "There is nothing more in this list.")
 		wantNoText(t, page, not)
 	}
+}
+
+// What is no longer there is named: the address is right, and no link is missing.
+func TestPageOfADeletedUserSaysThatTheUserIsNotThere(t *testing.T) {
+	w := newWorld(t)
+	crowd := w.populate(3)
+	w.giveKeys(crowd, 1)
+	w.giveResets()
+	c := w.enter()
+	const user = "There is no such user"
+	for says, pages := range map[string][]*httptest.ResponseRecorder{
+		user: {
+			w.see(c, "/console/users/99"), w.see(c, "/console/users/x"),
+			w.sendForm(c, "/console/users/99", "do", "disabled"), w.sendForm(c, "/console/users/x", "do", "disabled"),
+			w.sendForm(c, "/console/users/99/reset", "life", "3600"),
+			w.sendForm(c, "/console/users/99/keys", "name", "billing", "scope_verify", "on", "life", "90"),
+		},
+		"What the form was for is no longer there": {
+			w.sendForm(c, "/console/keys/revoke", "id", "41"), w.sendForm(c, "/console/expiry/revert", "to", "9", "version", "1"),
+		},
+	} {
+		for _, page := range pages {
+			wantStatus(t, page, 404)
+			wantText(t, page, says)
+			wantNoText(t, page, "This page does not exist")
+		}
+	}
+	crowd.err = account.ErrNotFound // deleted while the form was open
+	wantText(t, w.sendForm(c, "/console/users/8", "do", "disabled"), user, "Nothing was changed.")
 }

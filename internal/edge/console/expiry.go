@@ -217,7 +217,7 @@ func (u *UI) revertExpiry(q *request, form url.Values) {
 		q.redirect(back, url.Values{"done": {"saved"}})
 		return
 	case errors.Is(err, operator.ErrNoVersion):
-		q.message(http.StatusNotFound, q.t.message("not_found"))
+		q.message(http.StatusNotFound, q.t.message("form_gone"))
 		return
 	}
 	inForce, err2 := u.Policies.Current(q.r.Context())

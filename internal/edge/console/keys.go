@@ -144,7 +144,7 @@ func (u *UI) revokeKey(q *request, form url.Values) {
 	k, err := u.People.Keys.RevokeKey(q.r.Context(), q.operator(), id, typed(form, "reason"))
 	switch {
 	case errors.Is(err, servicekey.ErrNotFound):
-		q.message(http.StatusNotFound, q.t.message("not_found"))
+		q.message(http.StatusNotFound, q.t.message("form_gone"))
 	case err != nil:
 		q.failed("service key revoked", err, q.plainly(q.t.Text("keys.title")))
 	default:

@@ -46,7 +46,7 @@ func (q *request) showUser(status int, problems ...string) {
 	}
 	switch {
 	case errors.Is(err, account.ErrNotFound):
-		q.message(http.StatusNotFound, q.t.message("not_found"))
+		q.message(http.StatusNotFound, q.t.message("no_user"))
 		return
 	case err != nil:
 		q.unavailable("user", err)
@@ -87,7 +87,7 @@ func (q *request) showUser(status int, problems ...string) {
 func (q *request) id() (idworker.ID, bool) {
 	id, err := idworker.ParseID(q.r.PathValue("id"))
 	if err != nil {
-		q.message(http.StatusNotFound, q.t.message("not_found"))
+		q.message(http.StatusNotFound, q.t.message("no_user"))
 		return 0, false
 	}
 	return id, true
@@ -180,7 +180,7 @@ func (q *request) failed(what string, err error, again again) {
 	case isWrong:
 		again(http.StatusUnprocessableEntity, q.sentences(wrong)...)
 	case errors.Is(err, account.ErrNotFound):
-		q.message(http.StatusNotFound, q.t.message("not_found"))
+		q.message(http.StatusNotFound, q.t.message("no_user"))
 	case errors.Is(err, account.ErrLastAdmin):
 		again(http.StatusConflict, q.t.Text("users.last_admin"))
 	case errors.Is(err, account.ErrExists):

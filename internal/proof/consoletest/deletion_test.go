@@ -35,7 +35,7 @@ func consoleDeletes(t *testing.T, d *e2e.Deployment) {
 		t.Error("nobody was deleted, or somebody else")
 	}
 	b.open("/console/users/1007")
-	b.sees("This page does not exist")
+	b.sees("There is no such user")
 
 	b.open("/console/account")
 	b.fill("#delete-name", "ada")
