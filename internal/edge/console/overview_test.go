@@ -45,7 +45,11 @@ func TestFirstMinuteSaysWhatComesNext(t *testing.T) {
 	w := newWorld(t)
 	w.policies.logins = w.policies.logins[:1]
 	w.run()
-	wantIn(t, w.home(""), "You are the only user who is logged in", "flakepass user add NAME")
+	page := w.home("")
+	wantIn(t, page, "You are the only user who is logged in", "flakepass user add NAME", `<a href="/console/users">Create accounts</a>`, "unless FLAKEPASS_REGISTRATION is closed")
+	if strings.Contains(page, "allow registration") {
+		t.Error("it is allowed where nothing is set")
+	}
 	w = newWorld(t)
 	w.run()
 	if strings.Contains(w.home(""), "You are the only user who is logged in") {
