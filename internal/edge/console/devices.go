@@ -27,7 +27,7 @@ func (q *request) devices() (view devicesView) {
 		bars := q.bars(&found[i])
 		bars.Mine = bars.ID == idworker.ID(q.who.SessionID)
 		view.Others = view.Others || !bars.Mine
-		if q.asks == doEndDevice && bars.ID.String() == q.sent.Get("id") {
+		if q.form == doEndDevice && bars.ID.String() == q.sent.Get("id") {
 			view.Ending = bars.Kind + " " + bars.Device.Label()
 		}
 		view.Logins = append(view.Logins, bars)

@@ -234,7 +234,8 @@ func (u *UI) revertExpiry(q *request, form url.Values) {
 	in.Version, in.Note, in.BackTo, in.WithLimits = version, change.Note, to, true
 	change.Next = old
 	if unproven {
-		q.asks, q.sent = "dial", form
+		q.keep("dial", form)
+		q.asks = true
 		q.dialAsks(http.StatusForbidden, in, inForce, change, &effect, q.t.Text("confirm.needed"))
 		return
 	}

@@ -72,6 +72,7 @@ func (q *request) showLogins(status int, view loginsView) {
 
 // logoutUser ends the logins of a user on devices of a class, or all of them.
 func (u *UI) logoutUser(q *request, id idworker.ID, form url.Values) {
+	q.keep("logout", form)
 	_, err := u.People.Logout.Logout(q.r.Context(), q.operator(), id, form.Get("device_class"), typed(form, "reason"))
 	q.userChanged(id, "logins_ended", "logins ended", err)
 }

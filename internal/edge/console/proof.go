@@ -27,6 +27,7 @@ func (q *request) plainly(title string) again {
 //
 // ok is false if the request is answered, and err is that of do otherwise.
 func (q *request) withProof(form url.Values, name string, again again, do func() error) (ok bool, err error) {
+	q.keep(name, form)
 	status, problem := 0, ""
 	if form.Get("confirm_password") != "" {
 		if err = q.confirmed(form); q.answerRefusal(err) {
@@ -42,18 +43,22 @@ func (q *request) withProof(form url.Values, name string, again again, do func()
 		}
 		status, problem = http.StatusForbidden, q.t.Text("confirm.needed")
 	}
-	q.asks, q.sent = name, form
+	q.asks = true
 	again(status, problem)
 	return false, nil
 }
 
-// Asks reports whether the page asks for password and code in the form of that name.
-func (f frame) Asks(form string) bool { return f.asks == form }
+// keep has the page of the form of that name, where it is shown once more, show what was
+// typed into it.
+func (q *request) keep(name string, form url.Values) { q.form, q.sent = name, form }
 
-// Sent is what was typed into a field of the form of that name, if the page asks for
-// the password in it. Passwords and codes are never sent back.
+// Asks reports whether the page asks for password and code in the form of that name.
+func (f frame) Asks(form string) bool { return f.asks && f.form == form }
+
+// Sent is what was typed into a field of the form of that name, if the page shows it once
+// more. Passwords and codes are never sent back.
 func (f frame) Sent(form, field string) string {
-	if f.asks != form || field == "password" || field == "confirm_password" || field == "confirm_code" {
+	if f.form != form || field == "password" || field == "confirm_password" || field == "confirm_code" {
 		return ""
 	}
 	return f.sent.Get(field)

@@ -28,8 +28,9 @@ type request struct {
 
 	newBrowser string // the ID of a browser that has sent none
 
-	asks string     // the form in which the page asks for password and code; see withProof
+	form string     // the name of the form that was sent, which the page shows once more, and
 	sent url.Values // what was typed into it
+	asks bool       // the page asks for password and code in it; see withProof
 }
 
 func (u *UI) request(w http.ResponseWriter, r *http.Request) *request {
@@ -48,14 +49,15 @@ type frame struct {
 	Done    string     // what was done just now; may be empty
 	Refresh int        // seconds after which the page comes again where no script runs; 0: never
 	Factor  bool       // the user has a second factor
-	asks    string     // the form that asks for password and code, and
+	form    string     // the form that is shown once more, and
 	sent    url.Values // what was typed into it
+	asks    bool       // it asks for password and code
 }
 
 // frame is that of a page with this title. here is its path in the menu, and
 // where a change of the language leads back to.
 func (q *request) frame(title, here string, scripts ...string) frame {
-	f := frame{T: q.t, Title: title, Here: here, Who: q.who.Username, Scripts: scripts, Factor: q.factor, asks: q.asks, sent: q.sent}
+	f := frame{T: q.t, Title: title, Here: here, Who: q.who.Username, Scripts: scripts, Factor: q.factor, form: q.form, sent: q.sent, asks: q.asks}
 	switch {
 	case q.r.URL.Path == setupPath: // its query is a secret
 	case q.r.URL.Path == loginPath && q.r.Method == http.MethodGet:
@@ -158,7 +160,7 @@ func (q *request) render(status int, page string, view any) {
 		http.Error(q.w, q.t.Text("message.broken"), http.StatusInternalServerError)
 		return
 	}
-	if q.asks != "" && page != "message" && !bytes.Contains(b.Bytes(), []byte(`name="confirm_password"`)) {
+	if q.asks && page != "message" && !bytes.Contains(b.Bytes(), []byte(`name="confirm_password"`)) {
 		// The page does not have the form any more.
 		q.message(http.StatusConflict, q.t.message("form_gone"))
 		return

@@ -133,6 +133,7 @@ func (q *request) openLinks(p *account.User) (*openLinks, bool) {
 
 // withdrawIssued ends all links that a user has given out.
 func (u *UI) withdrawIssued(q *request, id idworker.ID, form url.Values) {
+	q.keep("withdraw", form)
 	_, err := u.People.Open.WithdrawIssued(q.r.Context(), q.operator(), id, typed(form, "reason"))
 	q.userChanged(id, "links_withdrawn", "links withdrawn", err)
 }

@@ -41,7 +41,7 @@ func (q *request) showUser(status int, problems ...string) {
 	}
 	p, err := q.u.People.Users.Get(q.r.Context(), id)
 	chosen := p.Role
-	if q.asks == "role" {
+	if q.form == "role" {
 		chosen = account.Role(q.sent.Get("role"))
 	}
 	switch {
@@ -62,7 +62,7 @@ func (q *request) showUser(status int, problems ...string) {
 	}
 	view.Username, view.Aliases = p.Username, strings.Join(p.Aliases, "\n")
 	view.Was, view.Had = view.Username, view.Aliases
-	if q.asks == "names" {
+	if q.form == "names" {
 		view.Username, view.Aliases, view.Was, view.Had = q.sent.Get("username"), q.sent.Get("aliases"), q.sent.Get("was"), q.sent.Get("had")
 	}
 	if view.Keys, ok = q.serviceKeys(&p.User, view.frame); !ok {
