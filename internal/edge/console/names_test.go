@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/edge/verb"
 )
@@ -25,6 +26,16 @@ type namer struct {
 func (n *namer) ChangeNames(_ context.Context, by audit.Actor, id idworker.ID, c operator.NameChange) (account.User, error) {
 	if err := errors.Join(n.err, n.w.proof()); err != nil {
 		return account.User{}, err
+	}
+	var all invalid.Error
+	_, err := account.NormalizeAliases(c.AddAliases)
+	for _, err := range []error{err, operator.CheckReason(c.Reason)} {
+		if bad, is := errors.AsType[*invalid.Error](err); is {
+			all.Fields = append(all.Fields, bad.Fields...)
+		}
+	}
+	if len(all.Fields) > 0 {
+		return account.User{}, &all
 	}
 	n.calls = append(n.calls, fmt.Sprint(id, " ", c.Username != nil && *c.Username == "ada2", " ", c.AddAliases, " ", c.RemoveAliases, " ", c.Reason, " by ", by.Name))
 	return account.User{}, nil
@@ -57,6 +68,19 @@ func TestNamesAreChanged(t *testing.T) {
 	w.sendForm(c, "/console/users/8", "do", "names", "username", "user001", "was", "user001", "aliases", "x@y.org", "had", "x@y.org z@y.org", "confirm_password", passphrase)
 	if want := "8 false [] [z@y.org]  by ada"; len(n.calls) != 2 || n.calls[1] != want {
 		t.Errorf("%v, want %q", n.calls, want)
+	}
+	n.err = nil
+	for sent, says := range map[string][]string{
+		"+4915112345678\n\nno alias\r\na@example.org\nx@y\u0430.org": {"Line 3: Each alias must be a mail address", "Line 5: An alias must not mix letters", "Reason must have no control characters"},
+		"a@b.c d@e.f g@h.i\nj@k.l m@n.o p@q.r":                       {"There can be at most 5 aliases."},
+	} {
+		page := w.sendForm(c, "/console/users/8", "do", "names", "aliases", sent, "had", "+4915112345678", "was", "user001", "username", "user001", "reason", "a\x01")
+		wantStatus(t, page, 422)
+		wantText(t, page, says...)
+		wantNoText(t, page, "Line 1:", "Line 2:", "Line 4:")
+		if n := strings.Count(page.Body.String(), "Line 3:"); n > 1 {
+			t.Errorf("line 3 is named %d times", n)
+		}
 	}
 	for err, says := range map[error]string{account.ErrAliasTaken: "Another user has one of these aliases.", account.ErrExists: "taken"} {
 		n.err = err

@@ -143,9 +143,35 @@ func (u *UI) changeNames(q *request, id idworker.ID, form url.Values) {
 		_, err := u.People.Names.ChangeNames(q.r.Context(), q.operator(), id, c)
 		return err
 	})
-	if ok {
+	wrong, isWrong := errors.AsType[*invalid.Error](err)
+	switch {
+	case !ok:
+	case isWrong:
+		q.showUser(http.StatusUnprocessableEntity, q.namesWrong(wrong, form.Get("aliases"))...)
+	default:
 		q.userChanged(id, "names", "names not changed", err)
 	}
+}
+
+// namesWrong is what is wrong with names, in sentences. What is no alias is named by its
+// line, for no sentence repeats what was typed.
+func (q *request) namesWrong(e *invalid.Error, aliases string) (all []string) {
+	for i, line := range strings.Split(aliases, "\n") {
+		for _, alias := range strings.Fields(line) {
+			_, err := account.NormalizeAlias(alias)
+			if bad, is := errors.AsType[*invalid.Error](err); is {
+				all = append(all, q.t.Text("users.alias_line", i+1, q.t.field(bad.Fields[0])))
+				break
+			}
+		}
+	}
+	byLine := len(all) > 0
+	for _, f := range e.Fields {
+		if f.Field != "aliases" || !byLine { // else it is of all, such as too many
+			all = append(all, q.t.field(f))
+		}
+	}
+	return all
 }
 
 // removeFactor removes the second factor of another user, and ends the login.
