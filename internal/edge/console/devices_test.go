@@ -179,3 +179,24 @@ func TestEachBrowserIsADevice(t *testing.T) {
 		}
 	}
 }
+
+// All that is wrong is named at once, also where one field cannot be read; what depends on
+// that field is not guessed. No sentence repeats what was typed.
+func TestEachFaultyFieldOfExpiryIsNamedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	c := w.enter()
+	page := w.dial(c, "idle", "abc", "touch", "1h", "schedule", "bad", "sessions", "1", "over_limit", "replace_oldest", "classes", "phone,,",
+		"overrides", "class:other=idle:1h\n\nbogus\nrole:nobody=idle:1h", "note", "a\x01b")
+	wantStatus(t, page, 422)
+	for _, field := range []string{"idle", "schedule", "classes", "overrides", "note"} {
+		wantText(t, page, `<a href="#`+field+`">`)
+	}
+	wantText(t, page, "Line 3 is no override. Write class: or role:")
+	wantNoText(t, page, "“bogus”", `<a href="#touch">`, `<a href="#absolute">`, `<a href="#sessions">`)
+	page = w.dial(c, "absolute", "abc", "idle", "1m", "touch", "1h")
+	wantText(t, page, `<a href="#absolute">`, `<a href="#idle">`, `<a href="#touch">`)
+	wantStatus(t, w.dial(c, "idle", "abc"), 422)
+	page = w.limits(c, "login_address_1_count", "x", "note", "a\x01b")
+	wantStatus(t, page, 422)
+	wantText(t, page, `id="note-error"`, "cannot be read")
+}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -82,8 +83,10 @@ func (u *UI) postExpiry(q *request, form url.Values) {
 	if !ok {
 		return
 	}
-	next, problems := in.policy(q.t, &inForce)
-	if len(problems) > 0 {
+	next, unreadable := in.policy(q.t, &inForce)
+	if len(unreadable) > 0 {
+		problems := q.wrongBeside(&inForce, next, in.Note)
+		maps.Copy(problems, unreadable)
 		q.showDial(http.StatusUnprocessableEntity, dialView{In: in, InForce: inForce, Problems: problems})
 		return
 	}

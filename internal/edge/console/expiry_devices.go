@@ -58,15 +58,17 @@ func (in *devicesInput) into(p *policy.Policy, t *texts, inForce *policy.Policy)
 	if slices.Equal(p.Classes, policy.DefaultClasses()) {
 		p.Classes = nil
 	}
-	for line := range strings.Lines(in.Overrides) {
+	for i, line := range strings.Split(in.Overrides, "\n") {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
 		o, err := policy.ParseOverride(line)
-		if err != nil {
-			problems["overrides"] = t.Text("expiry.override_unreadable", strings.TrimSpace(line))
+		switch {
+		case err == nil:
+			p.Overrides = append(p.Overrides, o)
+		case problems["overrides"] == "":
+			problems["overrides"] = t.Text("expiry.override_unreadable", i+1)
 		}
-		p.Overrides = append(p.Overrides, o)
 	}
 	return problems
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
@@ -47,16 +49,18 @@ func inputOf(p *policy.Policy) dialInput {
 	return dialInput{Idle: typeSpan(p.Idle), Absolute: typeSpan(p.Absolute), Touch: typeSpan(p.Touch), Schedule: p.Schedule, Sessions: strconv.Itoa(max(p.MaxSessions, 1)), Version: p.Version, Devices: devicesOf(p)}
 }
 
-// policy is what was typed, or what is wrong with it, by field.
+// policy is what was typed, and what of it cannot be read, by field. A time that cannot be
+// read is one beside which each time of the other fields can be right.
 func (in *dialInput) policy(t *texts, inForce *policy.Policy) (p policy.Policy, problems map[string]string) {
 	problems = in.Devices.into(&p, t, inForce)
 	for _, f := range []struct {
 		name, typed string
 		to          *time.Duration
-	}{{"idle", in.Idle, &p.Idle}, {"absolute", in.Absolute, &p.Absolute}, {"touch", in.Touch, &p.Touch}} {
+		any         time.Duration
+	}{{"idle", in.Idle, &p.Idle, policy.MaxAbsolute}, {"absolute", in.Absolute, &p.Absolute, policy.MaxAbsolute}, {"touch", in.Touch, &p.Touch, policy.MinTouch}} {
 		var err error
 		if *f.to, err = readSpan(f.typed); err != nil {
-			problems[f.name] = t.Text("expiry.unreadable", t.Text("expiry."+f.name))
+			*f.to, problems[f.name] = f.any, t.Text("expiry.unreadable", t.Text("expiry."+f.name))
 		}
 	}
 	p.Schedule = in.Schedule
@@ -99,6 +103,16 @@ func (q *request) problems(e *invalid.Error) map[string]string {
 		}
 	}
 	return all
+}
+
+// wrongBeside is what is wrong beside what could not be read: a page names all at once.
+func (q *request) wrongBeside(inForce *policy.Policy, next policy.Policy, note string) map[string]string {
+	// No version is 0. So the rules are looked at, and no logins are counted.
+	_, _, err := q.u.Policies.Set(q.r.Context(), q.operator(), operator.PolicyChange{InForce: inForce, Next: next, Note: note, DryRun: true})
+	if wrong, is := errors.AsType[*invalid.Error](err); is {
+		return q.problems(wrong)
+	}
+	return map[string]string{}
 }
 
 func (q *request) confirmView(e *policy.Effect, key string) *confirmView {

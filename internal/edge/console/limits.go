@@ -92,7 +92,8 @@ func (u *UI) postLimits(q *request, form url.Values) {
 	}
 	typed, wrong := in.limits(q.t)
 	if len(wrong) > 0 {
-		q.showLimits(http.StatusUnprocessableEntity, limitsView{In: in, InForce: inForce, Wrong: wrong})
+		beside := q.wrongBeside(&inForce, inForce, in.Note)
+		q.showLimits(http.StatusUnprocessableEntity, limitsView{In: in, InForce: inForce, Wrong: wrong, Note: beside["note"]})
 		return
 	}
 	change := operator.PolicyChange{Version: in.Version, InForce: &inForce, Next: inForce, Note: in.Note}
