@@ -12,7 +12,7 @@ import (
 
 // Users lists the users whose names begin with prefix, in the order of the code
 // points of their names; or, where prefix is empty, all of them, newest first.
-// The one whose name is the prefix comes first.
+// The one whose name is the prefix comes first, and who has it as an alias last.
 func (c *Client) Users(ctx context.Context, prefix string) iter.Seq2[wire.User, error] {
 	return list[wire.User](ctx, c, "/v1/admin/users", "users", queryOf("name", prefix))
 }

@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -68,5 +69,70 @@ func TestNamesNeedAProof(t *testing.T) {
 	}
 	if _, err := u.ChangeNames(t.Context(), admin, 7, operator.NameChange{Username: new("a b"), Aliases: &[]string{"x"}}); err == nil {
 		t.Error("names that are none")
+	}
+}
+
+// aliased knows one user, with one alias.
+type aliased struct {
+	account.Users
+	operator.NameStore
+	user account.User
+}
+
+func (a *aliased) ByName(_ context.Context, name string) (account.User, error) {
+	if name != a.user.Aliases[0] && name != a.user.Username {
+		return account.User{}, account.ErrNotFound
+	}
+	return account.User{ID: a.user.ID, Username: a.user.Username, Deleted: a.user.Deleted}, nil
+}
+
+func (a *aliased) AliasesOf(context.Context, idworker.ID) ([]string, error) {
+	return a.user.Aliases, nil
+}
+
+// Operators know people by their addresses and numbers, too. Such a user is the last of the
+// list of the names that begin so, and once in it.
+func TestListByNameHasWhoHasItAsAnAlias(t *testing.T) {
+	d := newDesk(t)
+	for _, name := range []string{"bob@example.org", "bob@example.org2", "carol", "bob@example.or"} {
+		d.add(name, account.RoleUser)
+	}
+	for _, tt := range []struct {
+		username, alias, prefix string
+		limit                   int
+		deleted                 bool
+		want                    string
+	}{
+		{"carol", "+4915112345678", "+4915112345678", 5, false, "carol"},
+		{"carol", "+4915112345678", "+491511234567", 5, false, ""},
+		{"carol", "o'neill@example.org", " O'Neill@Example.org", 5, false, ""},
+		{"carol", "o'neill@example.org", "O'Neill@Example.org", 5, false, "carol"},
+		{"carol", "bob@example.or", "bob@example.or", 5, false, "bob@example.or bob@example.org bob@example.org2 carol"},
+		{"carol", "bob@example.or", "bob@example.or", 2, false, "bob@example.or bob@example.org bob@example.org2 carol"},
+		{"carol", "bob@example.or", "bob@example.or", 3, false, "bob@example.or bob@example.org bob@example.org2 carol"},
+		{"bob@example.org2", "bob@example.or", "bob@example.or", 3, false, "bob@example.or bob@example.org bob@example.org2"},
+		{"carol", "dave@example.org", "dave@example.org", 5, true, ""},
+	} {
+		a := &aliased{user: account.User{ID: 9, Username: tt.username, Aliases: []string{tt.alias}, Deleted: tt.deleted}}
+		d.users.Known, d.users.Names = a, a
+		var got []string
+		for after, more := "", true; more; {
+			page, err := d.users.List(t.Context(), tt.prefix, after, tt.limit+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if more = len(page) > tt.limit; more {
+				page = page[:tt.limit]
+				after = operator.UserCursor(tt.prefix, &page[tt.limit-1])
+			}
+			for _, u := range page {
+				if got = append(got, u.Username); u.Aliases != nil {
+					t.Error("a list has aliases")
+				}
+			}
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%q, %d a page: %q, want %q", tt.prefix, tt.limit, got, tt.want)
+		}
 	}
 }

@@ -90,7 +90,8 @@ type Person struct {
 
 // List returns at most limit users, newest first, or, with a prefix, those whose names
 // begin with it, in the order of their names: behind the [UserCursor] after, or from the
-// beginning if that is "". It fails with an [*invalid.Error] if after is none of that list.
+// beginning if that is "". Who has the whole prefix as an alias comes after all these. It
+// fails with an [*invalid.Error] if after is none of that list.
 func (u *Users) List(ctx context.Context, prefix, after string, limit int) ([]account.User, error) {
 	bad := invalid.Of("cursor", "malformed", "must be the next_cursor of the page before, of the same list")
 	if prefix == "" {
@@ -100,16 +101,40 @@ func (u *Users) List(ctx context.Context, prefix, after string, limit int) ([]ac
 		}
 		return u.Accounts.Newest(ctx, before, limit)
 	}
-	prefix, ok := account.NormalizePrefix(prefix)
-	if !ok {
-		return nil, nil // no account has such a name
+	typed := prefix
+	prefix, ok := account.NormalizePrefix(typed)
+	if !ok { // no username begins so
+		return u.withAlias(ctx, nil, typed, limit)
 	}
 	last, err := cursors.DecodeString(after)
 	if form, is := account.NormalizePrefix(string(last)); after != "" && (err != nil || !is || form != string(last) || !strings.HasPrefix(form, prefix) ||
 		cursors.EncodeToString(last) != after) { // which disregards the ends of lines
 		return nil, bad
 	}
-	return u.Accounts.Named(ctx, prefix, string(last), limit)
+	page, err := u.Accounts.Named(ctx, prefix, string(last), limit)
+	if err != nil {
+		return nil, err
+	}
+	return u.withAlias(ctx, page, typed, limit)
+}
+
+// withAlias adds to the last page of a list by name who has that name as an alias, unless
+// the list has this user by the username.
+func (u *Users) withAlias(ctx context.Context, page []account.User, name string, limit int) ([]account.User, error) {
+	alias, err := account.NormalizeAlias(name)
+	if err != nil || len(page) >= limit {
+		return page, nil //nolint:nilerr // nobody has such an alias
+	}
+	user, err := u.Find(ctx, NameQuery{Alias: alias})
+	switch {
+	case errors.Is(err, account.ErrNotFound):
+	case err != nil:
+		return nil, err
+	case !strings.HasPrefix(user.Username, alias):
+		user.Aliases = nil // as in the rest of a list
+		page = append(page, user)
+	}
+	return page, nil
 }
 
 var cursors = base64.RawURLEncoding.Strict()

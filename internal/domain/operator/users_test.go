@@ -218,7 +218,7 @@ func FuzzUserCursor(f *testing.F) {
 			u.Username = form
 		}
 		names := &named{}
-		users := &operator.Users{Accounts: names}
+		users := &operator.Users{Accounts: names, Known: &accounttest.Users{}}
 		if _, err := users.List(t.Context(), prefix, operator.UserCursor(prefix, &u), 1); err != nil && prefix != "" {
 			t.Errorf("%q: its own cursor: %v", prefix, err)
 		}
