@@ -101,15 +101,15 @@ func (a *app) local(open opener, mint minter, f func(ctx context.Context, l *loc
 	})
 }
 
-// user looks a user up by the name as a person types it.
+// user looks a user up by the name as a person types it: the username, or an alias.
 func (l *local) user(ctx context.Context, name string) (account.User, error) {
-	normal, err := account.NormalizeUsername(name)
+	normal, err := account.NormalizeLogin(name)
 	if err != nil {
 		return account.User{}, err
 	}
-	u, err := l.known.ByUsername(ctx, normal)
-	if errors.Is(err, account.ErrNotFound) {
-		return u, fmt.Errorf("no user %q; `flakepass user list` shows all", normal)
+	u, err := l.known.ByName(ctx, normal)
+	if errors.Is(err, account.ErrNotFound) || u.Deleted {
+		return account.User{}, fmt.Errorf("no user %q; `flakepass user list` shows all", normal)
 	}
 	return u, err
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/wire"
@@ -81,22 +83,30 @@ func remoteError(err error) error {
 	return err
 }
 
-// find looks a user up by the name as a person types it, with the login that lives.
+// find looks a user up by the name as a person types it, the username or an alias, with the
+// login that lives.
 func (s remoteServer) find(ctx context.Context, name string) (wire.Person, error) {
-	normal, err := account.NormalizeUsername(name)
+	normal, err := account.NormalizeLogin(name)
 	if err != nil {
 		return wire.Person{}, err
 	}
-	for u, err := range s.Users(ctx, normal) { // the shortest comes first
+	unknown := fmt.Errorf("no user %q; `flakepass remote user list` shows all", normal)
+	for u, err := range s.Users(ctx, normal) { // the username comes first, who has it as an alias last
 		if err != nil {
 			return wire.Person{}, err
 		}
-		if u.Username == normal {
+		switch {
+		case u.Username == normal:
 			return s.User(ctx, u.ID)
+		case !account.CouldBeAlias(normal):
+			return wire.Person{}, unknown
+		case !strings.HasPrefix(u.Username, normal):
+			if p, err := s.User(ctx, u.ID); err != nil || slices.Contains(p.Aliases, normal) {
+				return p, err
+			}
 		}
-		break
 	}
-	return wire.Person{}, fmt.Errorf("no user %q; `flakepass remote user list` shows all", normal)
+	return wire.Person{}, unknown
 }
 
 type remoteUser struct {

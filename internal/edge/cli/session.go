@@ -162,7 +162,7 @@ func (c remoteStats) Run(a *app) error {
 
 // userImpersonate is only there remotely: who acts for a user is a person who is logged in.
 type userImpersonate struct {
-	Name   string `arg:"" help:"The username."`
+	Name   string `arg:"" help:"The username, or an alias."`
 	Reason string `help:"Why, for the record: at most 1000 characters." required:"" placeholder:"TEXT"`
 	JSON   bool   `help:"Print JSON."`
 }

@@ -154,7 +154,7 @@ func (d onDevice) class() string {
 type userLogout struct {
 	because
 	onDevice
-	Name      string `arg:"" optional:"" help:"The username."`
+	Name      string `arg:"" optional:"" help:"The username, or an alias."`
 	Everybody bool   `help:"End every login that has begun so far."`
 	Yes       bool   `help:"Do not ask, with --everybody."`
 }
@@ -180,7 +180,7 @@ func (c userLogout) Run(a *app) error {
 type userLogoutOne struct {
 	because
 	onDevice
-	Name string `arg:"" help:"The username."`
+	Name string `arg:"" help:"The username, or an alias."`
 }
 
 func (c userLogoutOne) Run(a *app) error {

@@ -30,7 +30,7 @@ func (c userRole) Run(a *app) error {
 // A named is the name of a user, and why something is done to the user.
 type named struct {
 	because
-	Name string `arg:"" help:"The username."`
+	Name string `arg:"" help:"The username, or an alias."`
 }
 
 type userDisable struct{ named }

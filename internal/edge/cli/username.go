@@ -94,7 +94,7 @@ func (a *app) rename(name string, to client.NameChange, says func(was, is *wire.
 }
 
 type userAliasList struct {
-	Name string `arg:"" help:"The username."`
+	Name string `arg:"" help:"The username, or an alias."`
 	JSON bool   `help:"Print JSON."`
 }
 
