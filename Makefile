@@ -2,6 +2,7 @@
 GO           ?= go
 FUZZTIME     ?= 10m
 FUZZ         ?=
+FUZZFLAGS    ?=
 BENCH        ?= .
 BIN          ?= bin/flakepass
 VERSION      ?=
@@ -210,9 +211,9 @@ scale-import: servers ## import a million users into a MySQL of its own (docs/pe
 	FLAKEPASS_SCALE_IMPORT=$(IMPORT) $(WITHSERVERS) -only mysql -durable -- \
 		$(GO) test -tags $(TAGS) -v -count 1 -run '^TestImportIsFlatAndResumable$$' -timeout 2h ./internal/proof/scale
 
-fuzz: ## fuzz every target for FUZZTIME (10m), several at a time; FUZZ=regexp chooses; inputs are kept in the cache of the tests
+fuzz: ## fuzz every target for FUZZTIME (10m), several at a time; FUZZ=regexp chooses; FUZZFLAGS=-own builds faster; inputs are kept in the cache of the tests
 	$(GO) build -o bin/fuzzall ./internal/proof/fuzzall
-	bin/fuzzall -tags $(TAGS) -time $(FUZZTIME) -only '$(FUZZ)' -corpus "$(TESTCACHE)/fuzz"
+	bin/fuzzall $(FUZZFLAGS) -tags $(TAGS) -time $(FUZZTIME) -only '$(FUZZ)' -corpus "$(TESTCACHE)/fuzz"
 
 stats: ## count lines, files, functions, interfaces, the files of two requests and the modules of an importer, and write them into ARCHITECTURE.md
 	$(GO) run -tags $(TAGS) ./internal/proof/stats -update

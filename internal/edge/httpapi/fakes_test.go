@@ -249,11 +249,16 @@ func (c codes) Check(ctx context.Context, by audit.Actor, u *account.User, code 
 	return c.accountsWorld.Check(ctx, by, u, code)
 }
 
+// alone is the Store of a world without other instances.
+type alone struct{ session.Store }
+
+func (alone) Publish(context.Context, ...session.Session) error { return nil }
+
 // own are the use cases of a world.
 func (w *world) own() *login.Service {
 	p, g := accountsWorld{w}, limiterWorld{w}
 	return &login.Service{
-		Accounts: p, Names: p, Newcomers: p, Users: p, Known: p, Methods: []string{"sms"}, Proofs: p, Sessions: p, Devices: p, Held: p, Codes: codes{accountsWorld: p},
+		Accounts: p, Names: p, Newcomers: p, Users: p, Known: p, Methods: []string{"sms"}, Proofs: p, Sessions: p, Store: alone{}, Devices: p, Held: p, Codes: codes{accountsWorld: p},
 		Attempts: g, Sources: g, Counts: &activity.Counter{}, IDs: p, Now: time.Now,
 	}
 }

@@ -65,7 +65,7 @@ func TestEveryTargetRunsAndItsInputsAreKept(t *testing.T) {
 	}
 	dir, corpus := module(t, false), t.TempDir()
 	var out bytes.Buffer
-	if err := command(t.Context(), []string{"-dir", dir, "-time", "3s", "-corpus", corpus}, &out); err != nil {
+	if err := command(t.Context(), []string{"-own", "-dir", dir, "-time", "3s", "-corpus", corpus}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{"built 2 packages", "2 targets", "p.FuzzMark ", "q.FuzzNothing "} {
