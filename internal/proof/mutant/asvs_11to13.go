@@ -271,7 +271,7 @@ func asvs11to13() asvsTable {
 			},
 			{
 				"13.3.2", "a service is not given its secret", "docker-compose.yml",
-				"secrets: [database_url, redis_url]",
+				"secrets: [database_url, redis_url, second_factor_key]",
 				"secrets: [redis_url]",
 				"internal/proof/supply", "TestComposeFileFitsTheImage", "",
 			},
