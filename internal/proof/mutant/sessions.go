@@ -33,6 +33,8 @@ func sessions() []Mutant {
 			"f.polls[0].showed", "f.last().showed", "internal/store/feed", "^TestClocksOfServers"),
 		session("windows go on over a clock that was set back", "internal/store/feed/feed.go",
 			"\t\tf.polls = nil\n", "", "internal/store/feed", "^TestClocksOfServers"),
+		session("a loss that is found before a read that fails is forgotten", "internal/store/feed/feed.go",
+			"f.lost = f.lost || err == nil", "f.lost = err == nil", "internal/store/feed", "^TestLostCommitsAreReportedIfTheNextReadFails$"),
 		session("a boot asks for no more than a turn", "internal/store/feed/feed.go",
 			"keep: 2*session.Life(o.Bound) + overlap", "keep: time.Second", simulation, worlds),
 		session("the policy is not covered by the horizon", "internal/store/feed/feed.go",

@@ -69,6 +69,7 @@ type Feed struct {
 	// Of the one goroutine that polls.
 	polls  []poll // that were applied, those that a window may begin at, oldest first
 	server string // that answered the last one
+	lost   bool   // commits may be lost, since the last one
 }
 
 // known is what the last poll that was applied has brought.
@@ -225,15 +226,15 @@ func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) 
 	news, err := f.From.News(ctx, f.since(), f.keep)
 	last := f.last()
 	moved := f.moved(news.Server)
+	// It is said once. The next read may fail, as in the middle of a failover: then it is known still.
+	f.lost = f.lost || err == nil && (news.Lost || moved)
 	if err == nil && (last.setBack(news.Now, start) || moved) {
 		// Another database answers, or its clock was set back. What it has stamped
 		// may lie before the window, which began at what the old clock showed.
 		f.Log.WarnContext(ctx, "the database's clock went back, or another server answers; reading all recent ends again",
 			"from", last.showed, "to", news.Now)
 		f.polls = nil
-		lost := news.Lost
 		news, err = f.From.News(ctx, time.Time{}, f.keep)
-		news.Lost = news.Lost || lost
 	}
 	if err != nil {
 		return 0, err
@@ -243,9 +244,10 @@ func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) 
 			"by", by, "from", last.showed, "to", news.Now)
 	}
 	// A floor is known here only after it was committed.
-	if f.Lost != nil && (news.Lost || moved || news.Global < f.Global()) {
+	if f.Lost != nil && (f.lost || news.Lost || news.Global < f.Global()) {
 		f.Lost()
 	}
+	f.lost = false
 	f.Raise(news.Global)
 	if f.Policy != nil {
 		f.Policy(ctx, news.Policy)

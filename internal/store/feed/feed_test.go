@@ -471,3 +471,47 @@ type source func() session.News
 func (s source) News(context.Context, time.Time, time.Duration) (session.News, error) {
 	return s(), nil
 }
+
+// TestLostCommitsAreReportedIfTheNextReadFails: the poll that finds another server, or a clock that was
+// set back, reads all ends again. In the middle of a failover that may fail, and a source says of
+// a change that it has lost once only.
+func TestLostCommitsAreReportedIfTheNextReadFails(t *testing.T) {
+	away := errors.New("away")
+	for name, lose := range map[string]func(*session.News){
+		"another server":        func(n *session.News) { n.Server = "b" },
+		"a change, by a server": func(n *session.News) { n.Server, n.Lost = "b", true },
+		"a change, by a clock":  func(n *session.News) { n.Now, n.Lost = n.Now.Add(-time.Minute), true },
+	} {
+		news, calls := session.News{Now: time.Now(), Policy: policy.Default(), Server: "a"}, 0
+		read := 0 // since then
+		f, err := feed.New(feed.Options{From: reads(func() (session.News, error) {
+			n := news
+			if read++; read == 2 {
+				return session.News{}, away
+			}
+			news.Lost = false
+			return n, nil
+		}), Learn: func(session.News) {}, Bound: bound, Lost: func() { calls++ }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lose(&news)
+		read = 0
+		if err := f.Poll(t.Context()); !errors.Is(err, away) {
+			t.Fatalf("%s: the second read did not fail: %v", name, err)
+		}
+		for range 2 {
+			if err := f.Poll(t.Context()); err != nil || calls != 1 {
+				t.Errorf("%s: %d reports, %v", name, calls, err)
+			}
+		}
+	}
+}
+
+// reads are a source that may fail.
+type reads func() (session.News, error)
+
+func (r reads) News(context.Context, time.Time, time.Duration) (session.News, error) { return r() }
