@@ -94,7 +94,14 @@ func format(c *mysql.Config) (string, error) {
 	if c.Params == nil {
 		c.Params = map[string]string{}
 	}
-	maps.DeleteFunc(c.Params, func(name, _ string) bool { // names of variables know no case
+	seen := map[string]bool{}
+	for name := range c.Params { // names of variables know no case
+		if name = strings.ToLower(name); seen[name] {
+			return "", errors.New("sqlstore: the database URL sets a variable twice, in small and in capital letters")
+		}
+		seen[name] = true
+	}
+	maps.DeleteFunc(c.Params, func(name, _ string) bool {
 		_, fixed := ours[strings.ToLower(name)]
 		return fixed
 	})
