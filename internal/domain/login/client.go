@@ -33,7 +33,7 @@ type Client struct {
 
 	knownDevice bool      // Credential is one of the account that is tried
 	ticketUntil time.Time // when the ticket ends that the client shows
-	accepted    time.Time // since when there is the second factor whose code was right in this attempt
+	accepted    time.Time // since when there is the second factor whose code was right in this attempt, or in the request that it repeats
 }
 
 // Shows notes a token that the client sends.

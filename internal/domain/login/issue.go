@@ -77,14 +77,15 @@ func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, 
 		return IssuedLogin{}, err
 	}
 	var guess finder
-	accepted := &place.Issued.Factor
-	if !user.SecondFactorAt.Equal(*accepted) && in.Code.Given() {
+	if !user.SecondFactorAt.Equal(place.Issued.Factor) && in.Code.Given() {
 		guess = s.byID(user.ID, "issue")
 	}
-	looked := false
-	begun, err := s.begin(ctx, c, guess, "", place, func(account.Asker, account.Found) (account.User, error) {
+	first := true
+	begun, err := s.begin(ctx, c, guess, "", place, func(account.Asker, account.Found) (_ account.User, err error) {
 		// What has changed since the first look is found when the login begins.
-		if looked {
+		if first {
+			first, c.accepted = false, place.Issued.Factor // of this request before
+		} else {
 			now, err := s.Users.ByID(ctx, user.ID)
 			if errors.Is(err, account.ErrNotFound) {
 				return account.User{}, err
@@ -94,21 +95,18 @@ func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, 
 			}
 			user = now
 		}
-		looked = true
 		switch {
 		case user.Disabled():
 			err = account.ErrDisabled
 		case user.Role != account.RoleUser && !in.AnyRole:
 			err = ErrIssueRole
-		case user.SecondFactorAt.Equal(*accepted): // none, or its code is used up: by this request before, or by an earlier try
 		default:
-			if err = s.code(ctx, c, &user, in.Code); err == nil {
-				*accepted = user.SecondFactorAt
-			}
+			err = s.code(ctx, c, &user, in.Code)
 		}
 		if err != nil {
 			return account.User{}, refusedOf(&user, err)
 		}
+		place.Issued.Factor = user.SecondFactorAt
 		return user, nil
 	}, func(err error) error { return refusedOf(&user, err) })
 	if err == nil && s.Issued != nil {

@@ -117,8 +117,15 @@ func TestFactorThatIsRemovedMeanwhileIsLookedAt(t *testing.T) {
 		w.users.Change(w.user.ID, func(u *account.User) { u.PasswordVersion++; u.SecondFactorAt = time.Time{} })
 		return secondfactor.ErrNotEnrolled
 	}}
-	if err := w.in(oldPassword, good); err != nil || w.sessions.opened != 1 || w.limits.proved != 1 {
-		t.Errorf("%v, %d opened, %+v", err, w.sessions.opened, w.limits)
+	for name, enter := range map[string]func() error{
+		"with the password": func() error { return w.in(oldPassword, good) },
+		"by an issuer":      func() error { _, err := w.issue(login.Issue{UserID: w.user.ID, Code: good}); return err },
+	} {
+		w.users.Change(w.user.ID, func(u *account.User) { u.SecondFactorAt = u.CreatedAt })
+		w.sessions.opened, w.limits.proved = 0, 0
+		if err := enter(); err != nil || w.sessions.opened != 1 || w.limits.proved != 1 {
+			t.Errorf("%s: %v, %d opened, %+v", name, err, w.sessions.opened, w.limits)
+		}
 	}
 }
 
