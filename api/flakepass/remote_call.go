@@ -135,9 +135,8 @@ func (r *Remote) answer(q *question, v *wire.Verification, sent instant, repeat 
 var (
 	errRemoteLimited = errors.New("flakepass: this service asks about more tokens than the server's limit introspect allows; an operator can raise it")
 	errRemoteTooMany = errors.New("flakepass: the server takes fewer questions in one call")
+	errNoCredential  = errors.New("RemoteOptions.Key or Credential does not answer in time")
 )
-
-var errNoCredential = errors.New("RemoteOptions.Key or Credential does not answer in time")
 
 var errUndecided = errors.New("flakepass: the server cannot tell whether the token is good")
 

@@ -64,7 +64,7 @@ func (r *runner) build(ctx context.Context, dir, tags string, follow []string, t
 		group.Go(func() error {
 			//nolint:gosec // the folder is one of the module's own
 			cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-c"}, follow,
-				[]string{"-vet=off", "-tags", tags, "-ldflags", "-s -w", "-o", r.program(t.folder), "./" + t.folder})...)
+				[]string{"-tags", tags, "-ldflags", "-s -w", "-o", r.program(t.folder), "./" + t.folder})...)
 			cmd.Dir = dir
 			if said, err := cmd.CombinedOutput(); err != nil {
 				return fmt.Errorf("%s does not build: %w\n%s", t.folder, err, said)
