@@ -54,8 +54,9 @@ type Credentials struct {
 	// Ticket is what came with [SessionLimit]. It stands for Username, Password and Code,
 	// which are not sent then.
 	Ticket Ticket
-	// Last is the token of that login, if it is still there, living or dead. It does
-	// the same until the account is logged in to twice elsewhere.
+	// Last is the token of the last login on this device, if the app still has it; the login
+	// may be over. It proves a known device as DeviceCredential does, until there were
+	// two logins to the account elsewhere.
 	Last flakepass.Token
 }
 
@@ -131,8 +132,8 @@ func (l wireLogin) Complete() bool {
 // Logout ends the login of this client's token. A login that is over already is
 // no error. The server that answered refuses the token from then on, and every
 // instance does within the revocation bound; within is that time if the server
-// says that the server could not notify its other instances, and 0 if it could, or if it has
-// no Redis; then they read the end within the bound. After an error
+// says that it could not notify its other instances. Otherwise within is 0: they are
+// notified, or the server has no Redis and they read the end within the bound. After an error
 // other than a 401 assume that the token still lives, and try again.
 func (c *Client) Logout(ctx context.Context) (within time.Duration, err error) {
 	return c.act(ctx, http.MethodPost, "/v1/logout", nil, repeatable)

@@ -135,8 +135,8 @@ func endSession(text text) (idworker.ID, error) {
 }
 
 // logout succeeds also for a token that is dead already, or was never alive,
-// so that nobody can test tokens with it. To log out everywhere takes a token that lives: one that is
-// over may be in the hands of somebody else by now.
+// so that nobody can test tokens with it. To log out everywhere takes a token that lives: the
+// token of a login that is over may have been stolen since.
 func (s *server) logout(c *gin.Context) error {
 	noStore(c)
 	t, err := flakepass.Credential(c.Request.Header, s.TokenHeader)

@@ -53,7 +53,8 @@ var publishEnd = redis.NewScript(`
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return redis.call('PUBLISH', ARGV[3], ARGV[1])`)
 
-// End implements [Redis]. It tries also while requests do without.
+// End implements [Redis]. It asks Redis also while the breaker keeps requests from
+// asking.
 func (c *client) End(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*askTimeout)
 	defer cancel()
