@@ -82,8 +82,8 @@ func (c *clock) look() time.Duration {
 	before := c.milli()
 	wall := c.wallMilli()
 	after := c.milli()
-	// Time that passes between the readings must make neither a step forward
-	// nor one back of it.
+	// The readings are not taken at the same instant. The time between them must look neither like
+	// a step forward of the wall clock nor like a step back.
 	back := max(c.ahead-(wall-before), c.last-before)
 	if back <= slack {
 		back = 0

@@ -51,11 +51,10 @@
 // holds one range twice. Nothing inside the process can notice. A unique index
 // over the IDs catches it; ask for another ID then.
 //
-// A store that forgets an acknowledged write, such as a disk restored from a
-// backup or a directory deleted while in use, forgets the fence. A new range
-// then begins at the clock, which is safe unless the clock is behind what was
-// lent before: a living owner has ranges up to [Options.Window] ahead of it. Let
-// that time pass before others use such a store. The
-// lender on Redis, which may forget at any time, notices that and waits by itself;
-// that on ZooKeeper does so in processes that run on.
+// A store may forget an acknowledged write: a disk that was restored from a backup, or a directory
+// that was deleted while in use. Such a store forgets the fence, and a new range then begins at
+// the clock. That is safe unless the clock is behind what was lent before: a living owner has
+// ranges up to [Options.Window] ahead of the clock. Wait for that time before others use such a
+// store. Redis may forget at any time. Its lender notices that and waits by itself. The lender on
+// ZooKeeper does the same in a process that was running before and still runs, and in no other.
 package idworker

@@ -184,9 +184,9 @@ func (w *Worker) sequence(turn uint64) uint64 {
 	case StartRandom:
 		return w.random() & w.seqMask
 	default:
-		// A sequence that started at 0 in each would, at less than one ID in a
-		// tick, put all IDs into one class of any power of two. Half of each
-		// tick's sequence stays free for a burst.
+		// If the sequence began at 0 in each tick, and less than one ID was minted in a tick, all
+		// IDs would have the same remainder modulo any power of two up to the length of the
+		// sequence. Half of each tick's sequence stays free for a burst.
 		return turn & (w.seqMask >> 1)
 	}
 }

@@ -17,9 +17,9 @@ type Options struct {
 	// number. Zero means 3 s. It must stay below MaxWait.
 	Window time.Duration
 
-	// Lead is how far ahead of the clock an ID may be under ClockSteady, at most
-	// a minute. Zero means the constant Lead. A successor under the same number
-	// needs as much, or waits or is refused. Other policies have no use for it.
+	// Lead is how far ahead of the clock an ID may be under ClockSteady, at most a minute. Zero
+	// means the constant Lead. A successor under the same number needs the same Lead; with a
+	// shorter one it waits or is refused. The other policies do not use Lead.
 	Lead time.Duration
 
 	// Clock says what to do when the clock goes back, and Start where the

@@ -28,9 +28,9 @@ type Stats struct {
 	// Number is the worker number.
 	Number int
 
-	// Minted is how many IDs were returned. It is exact while no call mints, and
-	// otherwise off by what calls under way have taken. If the word moves all the
-	// time, it is the last count that was certain.
+	// Minted is how many IDs were returned. It is exact while no call mints. While calls are under
+	// way, it may be off by the values that they have taken. If no certain count can be read, it
+	// is the last certain one.
 	Minted uint64
 
 	// Waits counts sleeps for the clock, RangeWaits calls that had to ask the
@@ -79,11 +79,11 @@ func (w *Worker) Stats() Stats {
 	}
 }
 
-// Healthy is nil, or says what is wrong: [ErrClosed]; [ErrExhausted];
-// [ErrNoGrant] and the Lender's error if the last attempt to get a longer range
-// failed, even if the present one still lasts; [ErrClockBehind] if the wall clock
-// is behind what the Worker goes by, and under ClockSteady so far that a restart
-// would be refused; [ErrTooFarAhead] if minting would be refused for that.
+// Healthy is nil, or says what is wrong: [ErrClosed]; [ErrExhausted]; [ErrNoGrant] and the Lender's
+// error if the last attempt to get a longer range failed, even if the present range still lasts;
+// [ErrClockBehind] if the wall clock is behind the time that the Worker uses, and under ClockSteady
+// only if it is so far behind that a restart would be refused; [ErrTooFarAhead] if the next ID is
+// so far ahead of the clock that minting would be refused.
 func (w *Worker) Healthy() error {
 	now := w.clock.milli()
 	if w.word.Load() >= closedWord {

@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// mostRest is how much longer than it must a call sleeps that keeps to the pace
-// of the clock. That leaves room for those after it: many callers flat out would
-// otherwise wake up a dozen times in a millisecond, which is dear beside minting.
+// mostRest is the longest extra time that a call sleeps when it keeps to the pace of the clock.
+// The extra time leaves room for the calls after it. Otherwise many busy callers would wake up a
+// dozen times in a millisecond, and that costs much more than minting.
 const mostRest = 2 * time.Millisecond
 
-// wait sleeps until the clock is within the lead of the tick. ClockIgnore waits
-// for nothing, and refuses what is as far ahead of its own IDs.
+// wait sleeps until the clock is within the lead of the tick. It fails at once if that takes
+// longer than [MaxWait]. Under ClockIgnore it never sleeps, and fails only if the tick is more
+// than MaxWait ahead of the clock and of the last ID.
 func (w *Worker) wait(ctx context.Context, tick int64) error {
 	for {
 		d := w.until(tick)

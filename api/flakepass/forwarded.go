@@ -16,11 +16,11 @@ import (
 // and hands the answer on in headers (docs/proxies). It is a field of a [Guard].
 // Set the fields once, before use.
 //
-// Every client can send such headers. They are believed only if every condition that
-// is set here holds; with none set, never. Believed or not, no spelling of them
-// but the one that was believed reaches the handler, or a reader of the request
-// later: X_Auth_Role and X.Auth.Role, which some frameworks read as X-Auth-Role,
-// are taken out as well. The map of the request's headers is changed in place.
+// Every client can send such headers. They are believed only if every condition that is set here
+// holds. If no condition is set, they are never believed. A header that was not believed does not
+// reach the handler, nor a later reader of the request. The same is so for every other spelling of
+// these headers, such as X_Auth_Role and X.Auth.Role, which some frameworks read as X-Auth-Role.
+// The map of the request's headers is changed in place.
 //
 // A request without any of these headers brings no token. One whose headers are
 // not believed, or not complete, is answered 503 and never 401: a proxy that got
@@ -56,15 +56,16 @@ const (
 	usernameHeader  = "X-Auth-Username"
 	roleHeader      = "X-Auth-Role"
 	sessionIDHeader = "X-Auth-Session-Id"
-	// actHeader is there if an admin acts for the user, in place of sessionIDHeader: the ID of
-	// the admin, a semicolon and the ID of the session. So an identity that has lost it on the
-	// way is not complete, and no release that does not know it takes it for the user.
+	// actHeader is there in place of sessionIDHeader if an admin acts for the user. Its value is
+	// the ID of the admin, a semicolon and the ID of the session. So if it is lost on the way, the
+	// identity is not complete. And a release that does not know actHeader does not take such a
+	// request for one of the user.
 	actHeader       = "X-Auth-Act"
 	signatureHeader = "X-Auth-Signature"
 )
 
-// identityHeaders are the four that every answer about a login of the user has, first, and
-// those that belong to them.
+// identityHeaders begins with the four headers that every answer about a login of the user has.
+// The others follow.
 var identityHeaders = [...]string{
 	userIDHeader, usernameHeader, roleHeader, sessionIDHeader,
 	ExpiresInHeader, IdleExpiresInHeader, actHeader, signatureHeader,

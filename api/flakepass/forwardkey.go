@@ -26,16 +26,16 @@ import (
 // does not hide anything, does not cover the query or the body, and does not
 // notice a repetition: within [ForwardWindow] a signed request that an attacker
 // reads can be sent again, with another query and body. So it is no substitute
-// for TLS where others can listen. Who logs out is believed for as long as that
-// window in a copy that was signed before.
+// for TLS where others can listen. A request that was signed before a logout can be sent again
+// after the logout: it is believed for as long as [ForwardWindow].
 type ForwardKey struct {
 	_      [0]func() // not comparable
 	secret *string   // fmt reads through unexported fields, and of a pointer shows the address
 }
 
-// ForwardWindow is how old a signature may be, and how far ahead of this
-// machine's clock: clocks of flakepass and of the services have to agree to
-// within this time, less what a request takes.
+// ForwardWindow is how old a signature may be. It is also how far a signature may be ahead of this
+// machine's clock. So the clocks of flakepass and of the services may differ by at most this time,
+// less the time that a request takes.
 const ForwardWindow = 30 * time.Second
 
 // MinForwardKey is the least length of the text of a [ForwardKey], in bytes.

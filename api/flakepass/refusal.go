@@ -11,8 +11,9 @@ import (
 // A Refusal says that a token is not accepted, and why. Its code is part of the
 // HTTP contract: clients may switch on it.
 //
-// A Verifier gives a reason other than [ErrInvalid] and [ErrExpired] only to a
-// caller whose secret is the token's own; a caller that merely guessed an ID learns
+// A Verifier says something about one login only to a caller whose secret is that of its token.
+// Every other caller gets [ErrInvalid], or else [ErrExpired] or [ErrRevoked] where the ID alone
+// proves that every login with such an ID is over. So a caller that merely guessed an ID learns
 // nothing.
 type Refusal struct {
 	code, title string

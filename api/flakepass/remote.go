@@ -61,8 +61,8 @@ import (
 // To ask about a token counts as a use of its login. Uses of what is remembered
 // are reported to the server later, many at once and as often as the policy wants to
 // know of them. So a login that is used through a Remote does not go idle, and
-// one that is not used does. Verify fails over to the server when a login is
-// about to go idle by what is remembered. A passive request ([PassiveHeader],
+// one that is not used does. If a login is about to go idle by what is remembered, Verify asks the
+// server. A passive request ([PassiveHeader],
 // [Guard.Passive]) is no use, here as on the server.
 //
 // # What is kept

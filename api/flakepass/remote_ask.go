@@ -158,9 +158,9 @@ func (r *Remote) settle(questions []*question, err error) {
 	}
 }
 
-// An instant is nanoseconds since a Remote was made, by a clock that runs on
-// evenly, and that also moves on by as much as the clock on the wall was ahead
-// of it at most: the even one stands still while a machine sleeps.
+// An instant is nanoseconds since a Remote was made. It is the time of the monotonic clock, plus
+// the most by which the wall clock has been ahead of the monotonic clock so far. The monotonic
+// clock stands still while a machine sleeps, and the wall clock does not.
 type instant int64
 
 // A steady is nanoseconds since a Remote was made by the even clock alone. It

@@ -26,13 +26,13 @@ import (
 // end that was committed between the two has a tombstone, and none that was
 // committed before asOf is possible; so T > horizon > s - B.
 //
-// What makes cover true: a beat was sent no earlier than the request for the
-// stream, plus the time that the server counted since. All that was committed
-// before that less the age of its horizon came before the beat, in the same
-// stream, beginning with what was committed since from. A beat that was held up
-// says the same as one that was not, and so only looks old. A stream that begins
-// anew goes on with the cover if it begins before the old horizon, or exactly
-// where the last one broke off; otherwise from moves up.
+// Why cover is true. A beat says how much time the server has counted since the request for the
+// stream. So the beat was sent no earlier than the request plus that time: call this moment shown.
+// A beat also says how old the horizon of the server was. Every end that was committed since from
+// and before shown less that age came before the beat, in the same stream or in one that it
+// resumes. A beat that was held up says the same as one that was not, and so only looks older. A
+// new stream goes on with the cover if it begins before the old horizon, or exactly where the last
+// stream broke off. Otherwise from moves up.
 type knowledge struct {
 	cover atomic.Pointer[cover]
 	rule  atomic.Pointer[rule]
@@ -64,8 +64,8 @@ type times struct {
 	idleBase, bornBase    int64 // Unix milliseconds
 }
 
-// A scope is the logins on devices of that class, of users of that role. Empty is each that
-// no scope names.
+// A scope is the logins on devices of one class, of users of one role. An empty class stands for
+// every class that no scope names, and an empty role for every role that no scope names.
 type scope struct{ class, role string }
 
 // of are the times of a login.
@@ -90,10 +90,10 @@ func (k *knowledge) init() {
 	}
 }
 
-// learn takes the policy and the bound that came with an answer or a stream.
-// It reports whether the policy is another than before. Then no answer as of before is
-// repeated, also one that is still under way: the policy may allow fewer sessions a user,
-// and which of them have ended only the server knows.
+// learn takes the policy that came with an answer or a stream. It reports whether this policy
+// replaces another one. If so, no answer as of before this moment is repeated, not even one that
+// is still under way. The new policy may allow fewer sessions a user, and only the server knows
+// which of them have ended.
 func (k *knowledge) learn(p *rule, now instant) bool {
 	for old := k.rule.Load(); old == nil || old.version < p.version; old = k.rule.Load() {
 		if old != nil {

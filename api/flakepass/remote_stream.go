@@ -163,8 +163,8 @@ func (s *stream) start(start *wire.Start, ev *event, now instant) error {
 		}
 		// It goes on exactly where the one before broke off: from stays.
 	} else {
-		// The server counted back from no later than now. What is later than it
-		// says is a smaller promise.
+		// The server has counted Covers back from a moment that is not later than now. So from may
+		// be later than what the server meant, and then the stream promises less.
 		s.from = now - instant(slower(time.Duration(*start.Covers)))
 	}
 	bound := boundOf(start.Bound)

@@ -62,8 +62,8 @@ func (u *uses) back(sent []use, again bool) {
 	}
 }
 
-// acknowledge notes what the server has made of the uses. The next call asks
-// about a login that has ended, or whose state the server does not know.
+// acknowledge notes what the server has made of the uses. If a login has ended, or if the server
+// does not know its state, the answer that is remembered is dropped, so that the next Verify asks.
 func (r *Remote) acknowledge(sent []use, noted []bool) {
 	clock := r.known.clock.Load()
 	for i, one := range sent {
@@ -71,16 +71,16 @@ func (r *Remote) acknowledge(sent []use, noted []bool) {
 			r.cache.drop(one.of)
 			continue
 		}
-		// That the server received it does not say that the row has it: what is
-		// remembered of the row stays as it was. No later than it was by the server's
-		// clock.
+		// The server has received the use, but its row may not have it yet. So the time of last
+		// use that is remembered of the row stays as it was. noted is the earliest time that the
+		// server's clock may have shown at this use.
 		one.of.noted.Store(clock.earliest(one.mono))
 		one.of.using.Store(false)
 	}
 }
 
-// reportUses reports uses that no question carries, and of the last ones when
-// ctx ends.
+// reportUses reports, once a second, the uses that no question carries. When ctx ends, it reports
+// the last ones.
 func (r *Remote) reportUses(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

@@ -56,12 +56,12 @@ const looks = 4
 // A finder says whose account an attempt is about.
 type finder func(ctx context.Context) (account.Found, error)
 
-// attempt runs do, which tries a password or a code, and counts it as an attempt to log
-// in to the account that find finds: before the attempt is counted by account, so that all
-// names of one share a count. do gets what was found, and returns the user of the account.
-// An attempt
-// with a right proof is forgiven. If the error shows a client nothing about the password,
-// the attempt is given back, also if the client has left. A refusal after the right
+// attempt runs do, which tries a password or a code. It counts this as an attempt to log in to the
+// account that find finds. It calls find before it counts by account, so that all names of one
+// account share a count. do gets what find has found, and returns the user of the account.
+//
+// If the proof was right, the attempt is forgiven. If the error shows a client nothing about the
+// password, the attempt is given back, also if the client has left. A refusal after the right
 // password is wrapped in [afterProof]. Every other attempt counts.
 func (s *Service) attempt(ctx context.Context, c *Client, find finder, do func(account.Asker, account.Found) (account.User, error)) error {
 	var found *account.Found
@@ -95,9 +95,10 @@ func (s *Service) attempt(ctx context.Context, c *Client, find finder, do func(a
 	return err
 }
 
-// look runs do, and again with what find finds then if the account has changed meanwhile. Such a
-// change may leave a proof right: a second factor, a role, a request to delete the account. find
-// may be nil, where do reads the account.
+// look runs do. If the account has changed meanwhile, look calls find and runs do again, at most
+// [looks] times in all. After such a change the proof may still be right: the user may have got
+// another second factor or role, or may have asked to delete the account. find may be nil if do
+// reads the account itself.
 func look(ctx context.Context, find finder, f account.Found, do func(account.Found) (account.User, error)) (account.User, error) {
 	for try := 1; ; try++ {
 		user, err := do(f)

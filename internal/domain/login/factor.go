@@ -93,8 +93,9 @@ func (s *Service) both(ctx context.Context, c *Client, by account.Asker, user *a
 	return s.code(ctx, c, user, code)
 }
 
-// code checks the code of a user who has a second factor; other users need none. A right code
-// is used up, so that of the same factor counts when the account is looked at again.
+// code checks the code of a user who has a second factor; other users need none. A right code is
+// used up. When the same attempt looks at the account again, this code still counts, unless the
+// user has another factor by then.
 func (s *Service) code(ctx context.Context, c *Client, user *account.User, code secondfactor.Code) error {
 	if !user.HasSecondFactor() || user.SecondFactorAt.Equal(c.accepted) {
 		return nil
@@ -106,8 +107,10 @@ func (s *Service) code(ctx context.Context, c *Client, user *account.User, code 
 	return ofCode(err)
 }
 
-// ofCode is err of the check of a code of a factor that the user had. Unless it says something of
-// the code, nothing was guessed; and if the factor has gone, the account has changed.
+// ofCode turns the error of a check of a code into the error of the attempt. The user had a second
+// factor when the account was read. An error about the code is returned as it is. With any other
+// error nothing was guessed, so the attempt is undecided. If the factor has gone meanwhile, the
+// account has changed: this is [errChanged], which is undecided as well.
 func ofCode(err error) error {
 	switch {
 	case err == nil, errors.Is(err, secondfactor.ErrRequired), errors.Is(err, secondfactor.ErrInvalid), errors.Is(err, secondfactor.ErrTicket):

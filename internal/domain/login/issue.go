@@ -145,9 +145,11 @@ func (s *Service) check(in *Issue) (session.Auth, error) {
 	return session.Auth{Method: in.Method, At: now.UTC().Truncate(time.Millisecond)}, wrong.OrNil()
 }
 
-// named is the user for whom the request of in has opened a login already, or whom it has made,
-// with what is known of that in known; else the one whom in names, who is made if that was asked for and there is none.
-// Of several calls at once one makes the user, and the others find it.
+// named returns the user for whom a login is to be opened. If the same request was sent before,
+// this is the user for whom it has opened a login, or whom it has made; known.Factor is then what
+// was kept of the request. Otherwise it is the user whom in names. If there is no such user and
+// in.Create is set, named makes the user. Of several calls at once, one makes the user, and the
+// others find it.
 func (s *Service) named(ctx context.Context, c *Client, in *Issue, known *session.Issued) (user account.User, created bool, err error) {
 	if in.Request != nil {
 		var id idworker.ID
@@ -186,8 +188,9 @@ func (s *Service) named(ctx context.Context, c *Client, in *Issue, known *sessio
 	}
 }
 
-// errDeleted is for a user who is to be made, of whom there was one: a purge comes a day after the
-// deletion at the earliest, when no request of before is known any more.
+// errDeleted refuses to make a user with the external ID of a deleted account that is not purged
+// yet. A purge comes a day after the deletion at the earliest. By then no request from before the
+// deletion is known any more.
 func errDeleted() error {
 	return invalid.Of("external_id", "conflict", "must not be that of an account that was deleted, until that is purged")
 }

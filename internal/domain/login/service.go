@@ -67,13 +67,14 @@ type Arrivals interface {
 type Known interface {
 	ByUsername(ctx context.Context, username string) (account.User, error)
 	ByExternalID(ctx context.Context, id string) (account.User, error)
-	// ByRequest is the user for whom a request by that key has opened a login within
-	// [session.RequestLife], and the [session.Issued].Factor of that, or whom it has made; 0 if
-	// there is none.
-	// It fails with [session.ErrRequestReused].
+	// ByRequest returns the user for whom a request by that key has opened a login within
+	// [session.RequestLife], or whom such a request has made; 0 if there is none. It also returns
+	// the [session.Issued].Factor that was kept with the request. It fails with
+	// [session.ErrRequestReused] if the request that is known had another body.
 	ByRequest(ctx context.Context, key idworker.ID, r *session.Request) (user idworker.ID, factor time.Time, err error)
-	// CreateBy is [Users].Create for a request by that key. It makes no user and fails with
-	// [session.ErrRequestReused] if ByRequest does, or would if it were called later.
+	// CreateBy is [Users].Create for a request by that key. If a request with the same name and
+	// another body is known, it makes no user and fails with [session.ErrRequestReused]. This is
+	// also so if that request came after the caller has asked ByRequest.
 	CreateBy(ctx context.Context, key idworker.ID, r *session.Request, u account.User, events ...audit.Event) error
 }
 

@@ -9,9 +9,10 @@ import (
 // measured on real requests. Set the fields before use.
 type Auditor struct {
 	Truth Store
-	// Stale is called with how long a session had been over when it was accepted, by the
-	// clocks of the database and of this instance: more than the bound, and the
-	// difference of the two clocks, must not happen.
+	// Stale is called if a session was over when it was accepted. Its argument is for how long
+	// the session had been over: from the end, by the clock of the database, to the accept, by
+	// the clock of this instance. It must never be more than the bound plus the difference of
+	// the two clocks.
 	Stale func(time.Duration)
 
 	sample chan Accept

@@ -24,8 +24,8 @@ type Bulletin struct {
 	// Renamed are users who got another username: what is remembered of their sessions has
 	// the old one.
 	Renamed []idworker.ID
-	// Ends have happened; the last of them, or of the renames if there is none, has the mark
-	// Last, with which a follower that was cut off goes on.
+	// Ends have happened. Last is the mark of the last end, or of the last rename if there is no
+	// end. A follower that was cut off sends this mark to go on from there.
 	Ends []End
 	Last string
 	// Global, if not 0, is the ID at and below which every session is over.

@@ -41,11 +41,11 @@ type Act struct {
 	Reason string
 }
 
-// Impersonate begins a session in which the admin acts for the user, and ends the one before
-// of that user, whoever acts in it. It is always on record, as the act of the admin. It fails with
-// [account.ErrNotFound], [account.ErrDisabled], [ErrNotUser], [ErrManyActs], a [*policy.OlderInstanceError]
-// while an instance runs that knows no impersonations, and as what the right of an actor is
-// checked for does.
+// Impersonate begins a session in which the admin acts for the user. It ends the impersonation of
+// this user that came before, whichever admin acts in it. Each impersonation is on record, as the
+// act of the admin. Impersonate fails with [account.ErrNotFound], [account.ErrDisabled],
+// [ErrNotUser], [ErrManyActs], with a [*policy.OlderInstanceError] while an instance runs that
+// knows no impersonations, and with the errors of the check of the admin's right (see [Rights]).
 func (s *Service) Impersonate(ctx context.Context, a Act) (Opened, error) {
 	now, err := s.clock()
 	if err != nil {

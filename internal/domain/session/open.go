@@ -168,14 +168,14 @@ func forged(s *Session) error {
 // numbers of the policy, and in which slot the new one begins. held are those that the rows
 // have, in any order.
 //
-// A session on the same device ends: with the same key, or of the same class and with the
-// same name, if it has one. Then those end that are too many, as [Excess] says.
+// A session on the same device ends: on a device with the same key, or of the same class and with
+// the same non-empty name. Then the sessions end that are too many, as [Excess] says.
 //
-// If the policy refuses what is above its numbers, full says that one of those that are
-// too many lives. The session instead ends in any case.
+// If the policy refuses a session above its numbers, full reports whether one of the sessions that
+// are too many still lives. The session with the ID instead ends in any case.
 //
-// The slot is the lowest one that is free afterwards. So who has one session at a time
-// has it in slot 0.
+// slot is the lowest one that is free afterwards. So the session of a user who has one session at
+// a time is always in slot 0.
 func Room(held []Session, rule *policy.Policy, on *Device, instead idworker.ID, over func(*Session) bool) (ends []Session, slot Slot, full bool) {
 	var stay []Session
 	for i := range held {
@@ -229,8 +229,9 @@ func excess(held []Session, rule *policy.Policy, class string, over func(*Sessio
 	return held[:too]
 }
 
-// IsNew reports whether on is another device than those of the last session in each slot of
-// a user. Those that say nothing but the same class may be the same.
+// IsNew reports whether on is another device than all of last, which are the devices of the last
+// session in each slot of a user. Two devices of one class count as the same if neither has a name
+// or a key. IsNew is false if last is empty.
 func IsNew(last []*Device, on *Device) bool {
 	return len(last) > 0 && !slices.ContainsFunc(last, func(d *Device) bool {
 		return d.same(on) || d.ClassName() == on.ClassName() && d.bare() && on.bare()
@@ -251,8 +252,9 @@ func first(a, b bool) int {
 	return 1
 }
 
-// same reports whether an app says the same of both: by their keys, or of those that do not
-// both have one, by class and name. A device with neither may be any.
+// same reports whether the app says that both are one device. If both have a key, the keys decide.
+// Otherwise class and name must be equal, and the name must not be empty. A device with neither
+// key nor name may be any device, so it is the same as none.
 func (d *Device) same(o *Device) bool {
 	switch {
 	case d == nil || o == nil:

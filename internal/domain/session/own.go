@@ -117,8 +117,9 @@ func (s *Service) endOwn(ctx context.Context, e Ending, ends func(Ending) ([]Ses
 		return nil, fmt.Errorf("session: end of own logins: %w", err)
 	}
 	ended, err := ends(e)
-	// Where nothing was written, no transaction has checked the right. Who does not have it
-	// gets an error, and not the answer that it is done. What is not there needs no proof.
+	// If nothing was written, no transaction has checked the right. An actor without the right must
+	// get an error, and not the answer that all is done. If there is no such login, the actor needs
+	// no proof to be told so.
 	need := e.Record.Need
 	if errors.Is(err, ErrNotFound) {
 		need = audit.NeedsLogin

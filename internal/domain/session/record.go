@@ -157,9 +157,9 @@ type classEntry struct {
 	Class string `json:"ended_device_class"`
 }
 
-// EventOfUser returns the event of the end of all sessions of a user that lived, or of
-// those of a class, which are given as they were before the end, those of others in which
-// the user acts last; the Record of e is set.
+// EventOfUser returns the event of the end of several sessions of a user: of all that lived, or of
+// those on devices of one class. was has them as they were before the end. The sessions of other
+// users in which this user acts come last in was. The Record of e must be set.
 func (e *Ending) EventOfUser(was []Session) (audit.Event, error) {
 	action := audit.LoginEnded
 	if e.Reason == LoggedOut {

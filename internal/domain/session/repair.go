@@ -10,10 +10,10 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
-// A Repair ends sessions again that have ended, when the database has lost that: an
-// asynchronous replica took the place of the server that had it, or an older copy was
-// restored. What this instance remembers of ends is what it can repair; it
-// believes no row that contradicts it meanwhile.
+// A Repair ends sessions again whose ends the database has lost: an asynchronous replica took the
+// place of the server that had them, or an older copy was restored. It can repair only the ends
+// that this instance remembers. Until they are repaired, this instance believes no row that
+// contradicts them.
 type Repair struct {
 	// Known are the ends that this instance remembers, and All is the highest ID at and
 	// below which it knows every session to be over.

@@ -35,9 +35,9 @@ type Service struct {
 	// Known, if set, is what this instance has read of the database. Without it
 	// the clock is that of this machine, and only the rows decide what is over.
 	Known Known
-	// Near is a time before the end of an idle timeout. A use within it is written
-	// before the answer. It must be longer than the bound, and than a write behind
-	// may take. It counts as at most half of the idle timeout.
+	// Near is a time before the end of an idle timeout. A use within it is written before the
+	// answer. Near must be longer than the bound, and longer than it may take to write a use
+	// behind the answer. At most half of the idle timeout counts.
 	Near time.Duration
 	// Now is the time if there is no Known.
 	Now func() time.Time
@@ -112,8 +112,8 @@ func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Ide
 	hash := HashOf(t)
 	got, err := s.Store.Get(ctx, id, hash)
 	err = held(&got, err, &hash)
-	// Once more, because the answer relies on what this instance knows now: rules and
-	// floors that are at least as new as the horizon of the answer.
+	// Check once more. The answer relies on a horizon. The floor, the watermark and the policy that
+	// are known now are at least as new as that horizon.
 	if err == nil {
 		err = s.over(id, issued)
 	}
@@ -138,8 +138,8 @@ func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Ide
 			return flakepass.Identity{}, Accept{}, err
 		}
 	} else if !used.IsZero() && now.Sub(got.Seen) >= rule.Touch {
-		// No caller waits for this, and nothing was promised for it: the answer says
-		// what follows from the row.
+		// The answer does not wait for this write and does not promise it: the times in the answer
+		// follow from what the row says without this use.
 		_ = s.Store.Touch(ctx, id, used)
 	}
 	reliesOn := Accept{ID: id, Slot: got.Slot, At: began, Source: got.Source, AsOf: got.AsOf, Horizon: got.Horizon}

@@ -194,14 +194,14 @@ type Rename struct {
 	At     time.Time
 }
 
-// Renames are those that a tier has received of late. What a tier remembers of the sessions
-// of such a user, and what it gets from a tier that may not know of the rename, has the old
-// name: only an answer that was read after the rename was received here is certain to have
-// the new one. The session does not end; its row is asked once more.
+// Renames are the renames that a tier has received lately. After a rename, the sessions of the
+// user that a tier remembers have the old name. An answer of a tier that may not know of the
+// rename has the old name, too. Only an answer that was read after this tier received the rename
+// is certain to have the new name. A rename ends no session: its row is only read once more.
 //
-// The bound holds as it does for ends: whoever repeats an answer relies on a read or on a
-// poll that is younger than the bound, and either knows of a rename that was acknowledged
-// before. The zero value knows of none.
+// The bound holds as it does for ends. An answer is repeated only if it relies on a read or on a
+// poll that is younger than the bound. That read or poll knows of every rename that was
+// acknowledged before it. The zero value knows of no rename.
 type Renames struct {
 	known atomic.Pointer[map[idworker.ID]received]
 }

@@ -22,10 +22,10 @@ import (
 // has ended, Touch does nothing and returns nil. It must not revive a session, and must
 // not wait for I/O in a tier that a request passes through.
 //
-// Publish takes in the ends of sessions, after the database has committed them, and
-// passes them on. It gets those of one act together: so this instance refuses all of them
-// before one waits for a Store that hangs, and they wait for it side by side.
-// When it returns, this Store refuses the sessions for good, and so does
+// Publish takes in the ends of sessions, after the database has committed them, and passes them
+// on. All ends of one act come in one call. So this instance refuses all of them before any of
+// them waits for a Store that hangs, and they wait at the same time, not one after the other.
+// When Publish returns, this Store refuses the sessions for good, and so does
 // every Store behind it; an error wrapping [ErrUnpublished] means that a Store shared
 // with other instances could not be written for all of them. An end may come twice, late or out of
 // order: the Store is then in the same state as after one.
@@ -62,8 +62,8 @@ type Rows interface {
 // whether a session is over.
 var ErrUnsettled = errors.New("the policy is being changed")
 
-// An Issued says how an issuer opens a session. Then by is the issuer, who has a service key,
-// and the right of that is checked in the transaction in which the session begins.
+// An Issued says how an issuer opens a session. The actor of [Service.Open] is then the issuer,
+// who uses a service key. The transaction in which the session begins checks the right of this key.
 type Issued struct {
 	Auth
 	// Request identifies the request of the issuer, if it is to be safe to repeat: a session
@@ -85,6 +85,6 @@ const RequestLife = 10 * time.Minute
 // ErrRequestReused means that an issuer has sent two bodies under one name.
 var ErrRequestReused = errors.New("another request had that name")
 
-// ErrRequestOver means that the session that a request has opened has ended: the request, with
-// its proofs, is from before that end, and undoes none.
+// ErrRequestOver means that the request has opened a session before, and that this session has
+// ended. The request and its proofs are older than that end, so the request must not undo it.
 var ErrRequestOver = errors.New("the session of that request has ended")

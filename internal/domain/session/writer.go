@@ -57,9 +57,10 @@ type Place struct {
 	// Instead is a session of the user that ends for the new one, whatever the policy says;
 	// 0 is none.
 	Instead idworker.ID
-	// Last, if not 0, is the newest session that the user has had, as a [LimitError] said.
-	// If there is a newer one, or if there is room now, Begin fails with [ErrMoved]: who logs
-	// out everywhere ends what a refused login could still become.
+	// Last, if not 0, is [LimitError].Last of the login that was refused: the newest session that
+	// the user had then. If there is a newer session now, or if there is room now, Begin fails
+	// with [ErrMoved]. So a user who logs out everywhere also ends a login that was refused and
+	// could still be finished.
 	Last idworker.ID
 	// Issued is set for a session that an issuer opens.
 	Issued *Issued
@@ -67,9 +68,10 @@ type Place struct {
 	ProofAge time.Duration
 }
 
-// A LimitError means that the policy refuses a session above the number that it allows.
-// Nothing that lives has ended. Choices are those of the user in place of which it could begin, the
-// newest first: with a limit of a class only those of that class may be. Last is for a [Place].
+// A LimitError means that the user has as many sessions as the policy allows, and that the policy
+// refuses another one. No living session has ended. Choices are the sessions that could end for
+// the new one, the newest first. If a limit of a device class is reached, only sessions of that
+// class may be among them. Last is for a [Place].
 type LimitError struct {
 	Choices []Session
 	Last    idworker.ID

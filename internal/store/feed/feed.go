@@ -7,10 +7,11 @@
 // poll brings the policy, the clock of the database and what is over for good by
 // its age.
 //
-// A database may have several servers, with clocks that differ. No end is stamped
-// earlier than the time that a poll has brought which was over before the end was
-// written. A window begins at such a poll: one that was over, by this machine's clock,
-// longer before the last one than an end takes from its stamp to its commit.
+// A database may have several servers, and their clocks may differ. If a poll was over before an
+// end was written, the stamp of the end is not earlier than the database time of that poll. So a
+// window begins at such a poll, less [overlap]. The feed takes the latest poll that was over more
+// than [commitWithin] before the last poll began, by this machine's clock. An end takes less than
+// commitWithin from its stamp to its commit, so the window has every end that the last poll missed.
 package feed
 
 import (
@@ -226,7 +227,8 @@ func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) 
 	news, err := f.From.News(ctx, f.since(), f.keep)
 	last := f.last()
 	moved := f.moved(news.Server)
-	// It is said once. The next read may fail, as in the middle of a failover: then it is known still.
+	// The source says only once that commits were lost. The read after that may fail, as in the
+	// middle of a failover. f.lost keeps it until a poll succeeds.
 	f.lost = f.lost || err == nil && (news.Lost || moved)
 	if err == nil && (last.setBack(news.Now, start) || moved) {
 		// Another database answers, or its clock was set back. What it has stamped

@@ -3,12 +3,12 @@ package feed
 import "time"
 
 const (
-	// overlap is how much a poll reads again of the time that an earlier one has read:
-	// its window begins that long before the time which the earlier poll showed. An end
-	// that was stamped there, and committed after that poll, is found only so. It is
-	// longer than the second from stamp to commit (what takes longer is stamped
-	// anew), and than a clock can be set back unnoticed by setBack: slack and the time
-	// of two polls.
+	// overlap is how much time a poll reads again. The window of a poll begins this long before
+	// the time that an earlier poll showed. So the poll also finds an end that was stamped before
+	// that time and committed after the earlier poll. overlap is longer than the second that an
+	// end may take from its stamp to its commit; an end that takes longer is stamped anew. overlap
+	// is also longer than a clock can be set back without being noticed by setBack: slack and the
+	// time of two polls.
 	overlap = 6 * time.Second
 
 	// slack is by how much the database's clock may lag behind this one between
@@ -19,16 +19,17 @@ const (
 	// go forward before an operator is told. It ends logins, and no setting back revives them.
 	jump = 10 * time.Second
 
-	// commitWithin is longer than an end takes from its stamp to its commit: an end that
-	// the last poll did not see was stamped less than this before it. A window begins at
-	// a poll that was over earlier, so no such end has a stamp of before that poll.
+	// commitWithin is longer than an end takes from its stamp to its commit. So an end that the
+	// last poll did not see was stamped less than commitWithin before its start. A window begins
+	// at a poll that was over earlier than that. So the stamp of such an end is not from before
+	// the poll at which the window begins.
 	commitWithin = 2 * time.Second
 )
 
 // A poll that was applied.
 type poll struct {
 	showed      time.Time // the database's clock
-	start, read time.Time // by this machine's: before, and not before the database read its own
+	start, read time.Time // by this machine's clock: before and after the database read its clock
 }
 
 // since is where the window of the next poll begins, or zero if no poll was over long
@@ -62,9 +63,9 @@ func (p poll) setBack(now, start time.Time) bool {
 	return !p.showed.IsZero() && now.Before(p.showed.Add(start.Sub(p.read)-slack))
 }
 
-// jumped is by how much more the database's clock went forward after p than this
-// machine's time, which no setting of its own clock moves. read is not before the
-// database read its clock.
+// jumped is by how much more the database's clock went forward after p than the time of this
+// machine. That time is monotonic: setting the clock of this machine does not change it. read is
+// a time after the database has read its clock.
 func (p poll) jumped(now, read time.Time) time.Duration {
 	if p.showed.IsZero() {
 		return 0

@@ -17,11 +17,10 @@ type Reader interface {
 	Read(ctx context.Context, id idworker.ID) (session.Session, session.Basis, error)
 }
 
-// FreshPolicy are [session.Rows] whose answers are never newer than the policy that
-// judges them here. If a row was read with a policy that this instance does
-// not know yet, the policy is read before the row is answered. Otherwise a row that
-// was read now could be believed for the bound by a policy that is as old as the
-// bound already.
+// FreshPolicy are [session.Rows]. An answer is never newer than the policy by which this instance
+// judges it. If a row was read under a policy that this instance does not know yet, Get reads the
+// policy first and then returns the row. Otherwise this instance could believe a fresh row for one
+// bound by a policy that is one bound old already.
 type FreshPolicy struct {
 	session.Rows
 	// Judged is what Get reads in place of that of Rows.
@@ -41,10 +40,10 @@ type FreshPolicy struct {
 	Now func() time.Time
 }
 
-// ErrUnproven means that no poll has succeeded within the bound, and the database is one
-// of several servers. One that was replaced while it stood still, or that has lost the
-// others, goes on answering questions with what it had. Only its changes fail, such as
-// that of a poll.
+// ErrUnproven means that the database is one of several servers, and that no poll has succeeded
+// within the bound. A server that stood still and was replaced, or that has lost the others,
+// still answers questions with its old data. Only changes fail on it, such as the change that
+// each poll makes.
 var ErrUnproven = errors.New("layer: no poll has shown within the bound that this database server still decides for its cluster")
 
 var _ session.Rows = (*FreshPolicy)(nil)

@@ -97,10 +97,11 @@ type ServiceKeys struct {
 // Find fails with [ErrUnproven] if it is not known whether the row is of a server that
 // decides, and with the error of ctx if there is no slot in time.
 //
-// A server that was replaced while it stood still answers with what it had. That it was
-// not is only known of the time before the last poll that began before the question: a later one
-// may be the first on the next server. So the answer is as of then: no
-// later poll carries the end of a key, as it does the end of a session.
+// A server that stood still may have been replaced meanwhile. It then answers with old data. A
+// poll shows that its server still decided when the poll began. Only a poll that was applied
+// before the question counts, because a later poll may have reached the next server. So the
+// answer is as of the start of the last poll before the question. A later poll makes it no
+// fresher: polls carry the ends of sessions, and not the ends of keys.
 func (k *ServiceKeys) Find(ctx context.Context, id idworker.ID) (servicekey.Held, error) {
 	release, err := acquire(ctx, k.Slots.reads)
 	if err != nil {

@@ -34,7 +34,8 @@ func (s *Buckets) Take(_ context.Context, b ratelimit.Bucket) ratelimit.Verdict 
 	}
 	now := time.Now()
 	own := s.of(b.Key, b.Rule.Per, now)
-	// What is used of its periods before is used of it, and empties these, so that
+	// The rule may have had other periods before. The largest share that is used of a bucket of
+	// such a period counts as used here, too. Then nothing counts as used there any more, so that
 	// nobody is charged twice.
 	share := 0.0
 	for _, per := range s.periods.Donors(b, now) {
@@ -71,8 +72,8 @@ func (s *Buckets) of(key string, per time.Duration, now time.Time) *sketch {
 	return made
 }
 
-// idle reports whether nothing is used of any bucket that was not moved to a rule
-// since.
+// idle reports whether nothing was taken from the sketch for longer than its period. Then all
+// attempts of all its buckets are available again.
 func (s *sketch) idle(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -80,16 +80,16 @@ func (t *Sessions) ApplyPoll(news session.News) {
 	}
 }
 
-// Doubt lets no alive answer be believed from now on that is as of now or before: it was
-// judged by a policy that allowed more sessions a user, and which of them end is for the
-// rows to say.
+// Doubt makes this tier believe no alive answer any more that is as of now or earlier. Such an
+// answer was judged by a policy that allowed more sessions a user. Only the rows can say which of
+// the sessions end.
 func (t *Sessions) Doubt() {
 	now := t.Now()
 	t.doubt.Store(&now)
 }
 
-// otherClock is how much later an answer that another instance has read must seem to be as
-// of, because the clock of that instance may be ahead.
+// otherClock is a margin for an answer that another instance has read: the clock of that instance
+// may be ahead. Such an answer counts as later than d only if its as-of is later by otherClock.
 const otherClock = 2 * time.Second
 
 // after reports whether s is certainly as of a later time than d.

@@ -10,9 +10,10 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// loaded asks the next tier, once for all who ask at the same time, and keeps what is asked about
-// by its token. Who holds the token, and has waited for the question of a stranger, keeps the answer
-// then: else strangers who ask all the time would keep it from being kept.
+// loaded asks the next tier, once for all who ask at the same time. It keeps an answer only for a
+// caller who holds the token. A holder of the token may have waited for the question of a
+// stranger. Then the holder keeps the answer. Otherwise strangers who ask all the time could
+// prevent that it is ever kept.
 func (t *Sessions) loaded(ctx context.Context, id idworker.ID, shown session.Hash) (*entry, error) {
 	e, err := t.cache.Get(ctx, id, otter.LoaderFunc[idworker.ID, *entry](func(ctx context.Context, id idworker.ID) (*entry, error) {
 		return t.ask(ctx, id, shown)
@@ -35,9 +36,9 @@ type stranger struct{ e *entry }
 
 func (stranger) Error() string { return "memstore: asked without the token" }
 
-// ask is one question to the next tier, about a token with that hash. It fails with a [stranger] if
-// that is not the hash of the session. How long one takes at most the next tier has to know: a
-// timer here would cost more than to ask Redis.
+// ask is one question to the next tier, about a token with that hash. If the session has another
+// hash, ask fails with a [stranger]. ask has no time limit of its own, because a timer here would
+// cost more than a question to Redis: the next tier has to limit the time.
 func (t *Sessions) ask(ctx context.Context, id idworker.ID, shown session.Hash) (*entry, error) {
 	s, err := t.next.Get(ctx, id, shown)
 	if err != nil {

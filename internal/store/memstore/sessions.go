@@ -153,8 +153,9 @@ func (t *Sessions) Close() { t.cache.StopAllGoroutines() }
 // Get answers from memory, or asks the next tier: once for all who ask at the
 // same time.
 //
-// To a stranger it says what it has, however old that is: the hash of a session never changes. So
-// no stranger has it ask anew, and forget what others will ask for.
+// A stranger, who does not have the token, gets what is remembered, however old that is. The hash
+// of a session never changes, so such an answer is good for a refusal. So a stranger cannot make
+// this tier ask again for a session that it remembers, nor make it forget the session.
 func (t *Sessions) Get(ctx context.Context, id idworker.ID, shown session.Hash) (session.Session, error) {
 	var s session.Session
 	if e, ok := t.cache.GetIfPresent(id); ok {
@@ -170,8 +171,8 @@ func (t *Sessions) Get(ctx context.Context, id idworker.ID, shown session.Hash) 
 		}
 		t.drop(id, e)
 	}
-	// Twice: what the next tier remembered, too, may be believed for a moment
-	// more when it answers and no longer when the answer is here.
+	// Two tries. The next tier may remember its answer, too. That answer may still be young enough
+	// when the next tier gives it, and too old when it arrives here.
 	for range 2 {
 		e, err := t.loaded(ctx, id, shown)
 		if err != nil {
@@ -197,14 +198,14 @@ func (t *Sessions) drop(id idworker.ID, e *entry) {
 	})
 }
 
-// believe puts the session that e remembers of id into s, and reports whether e is young enough
-// at now, which was read after e was, to say so.
-// Every answer passes here: nothing is accepted whose end is known.
+// believe puts the session that e remembers of id into s. It reports whether e may be repeated at
+// now, a time that was read after e was. Every answer passes here: no session is accepted whose
+// end is known.
 //
-// An answer that this process got from the database itself is as good as its
-// as-of. Any other, or an older one, is alive if no end of it is known up to a
-// horizon that is young enough; its as-of may not be so old that the end has
-// been forgotten again.
+// An answer that this process itself has read from the database is good until its as-of is as old
+// as the bound. Any other answer, or an older one, needs a horizon that is young enough, and no
+// end of its session may be known up to that horizon. Its as-of must not be so old that the end
+// may have been forgotten again.
 func (t *Sessions) believe(id idworker.ID, e *entry, now time.Time, s *session.Session) bool {
 	e.session(id, s)
 	if !s.Alive() {
