@@ -23,8 +23,9 @@
 // Everything else is an error of the way there, and wraps that of net/http. No
 // error holds a token or a password.
 //
-// A Problem with the status 401 says that the token is dead. Everything else does not: keep
-// the token and ask again.
+// A Problem with the status 401 says that the token or the service key of the call is dead.
+// [Client.Login] and [Client.Issue] have other codes with this status, such as
+// [SecondFactorRequired]. Every other error says nothing of the token: keep it and ask again.
 //
 // # Trying again
 //
@@ -74,13 +75,13 @@ type Options struct {
 	// is in it. It is not changed; its CheckRedirect and its cookies are not used.
 	// nil means a client whose calls end after 30 seconds.
 	HTTP *http.Client
-	// Token is asked for the caller's token before every call that needs one. If it
-	// fails, the call does. nil is enough for [Client.Register], [Client.Login] and
+	// Token is asked for the caller's token before every call that needs one. If Token fails, the
+	// call fails. nil is enough for [Client.Register], [Client.Login], [Client.ResetPassword] and
 	// [Client.Ready]; see also [Client.As].
 	Token func(context.Context) (flakepass.Token, error)
-	// Key stands in the place of Token for a service: the server takes a service key for
-	// [Client.Introspect], [Client.Revoke] and [Client.Issue], and for nothing else. At most one of the two
-	// is set.
+	// Key stands in the place of Token for a service. The server takes a service key for
+	// [Client.Introspect], [Client.Revoke], [Client.Issue], [Client.FindUser] and
+	// [Client.ChangeNamesByKey], and for no other call. At most one of Token and Key is set.
 	Key func(context.Context) (flakepass.ServiceKey, error)
 	// Retries is how often a call is sent again at most, if it may be: see the
 	// package. 0 means never.

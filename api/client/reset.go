@@ -61,10 +61,10 @@ type ResetHow struct {
 
 func (h ResetHow) seconds() int64 { return int64(h.Life / time.Second) }
 
-// StartPasswordReset gives out a token with which the user sets a password, once,
-// in the place of one that was given out before. Until it is used nothing
-// changes. It fails with [NotFound] or [ValidationFailed]. After a 5xx or no
-// answer the result is unknown: start another.
+// StartPasswordReset gives out a token with which the user sets a password, once. It takes the
+// place of a token that was given out before. Until it is used nothing changes. It fails with
+// [NotFound], [ValidationFailed] or [ReauthenticationRequired]. After a 5xx or no answer the result
+// is unknown: start another.
 func (c *Client) StartPasswordReset(ctx context.Context, id flakepass.ID, how ResetHow) (PasswordReset, error) {
 	r, err := ask[wireReset](ctx, c, http.MethodPost, "/v1/admin/users/"+id.String()+"/password-reset", struct {
 		Life   int64  `json:"reset_lifetime_seconds,omitempty"`
@@ -112,11 +112,10 @@ func (c *Client) WithdrawIssuedPasswordResets(ctx context.Context, issuer flakep
 	return *w.Withdrawn, nil
 }
 
-// ResetPassword sets the password of the user who was given that token, and ends
-// the login, if there is one. It begins no login. It fails with
-// [ResetTokenInvalid], [AccountDisabled], [ValidationFailed], [RateLimited] or
-// [Busy], after which nothing has changed. After [Unavailable], [InternalError] or
-// no answer the result is unknown: log in to find out.
+// ResetPassword sets the password of the user who was given that token, and ends all logins of this
+// user. It begins no login. It fails with [ResetTokenInvalid], [AccountDisabled],
+// [ValidationFailed], [RateLimited] or [Busy], after which nothing has changed. After
+// [Unavailable], [InternalError] or no answer the result is unknown: log in to find out.
 func (c *Client) ResetPassword(ctx context.Context, t ResetToken, next Password) error {
 	_, err := c.act(ctx, http.MethodPost, "/v1/password-resets", struct {
 		Token string `json:"reset_token"`

@@ -57,9 +57,10 @@ type UserChanged struct {
 	Within time.Duration
 }
 
-// ChangeUser changes a user, and ends the login by that. What is so already is no
-// change, and ends nothing. It fails with [NotFound], [ValidationFailed] or
-// [LastAdmin]. After a 5xx the result is unknown: call it again.
+// ChangeUser changes a user, and so ends all logins of the user. If everything is so already,
+// nothing changes and no login ends. It fails with [NotFound], [ValidationFailed] or [LastAdmin],
+// and, for another role and to enable, with [ReauthenticationRequired]. After a 5xx the result is
+// unknown: call it again.
 func (c *Client) ChangeUser(ctx context.Context, id flakepass.ID, to UserChange) (UserChanged, error) {
 	r, err := send(http.MethodPatch, "/v1/admin/users/"+id.String(), to)
 	if err != nil {

@@ -112,7 +112,7 @@ type Limits struct {
 	LoginAccount *Limit  `json:"login_account"` // for one account from where it was not logged in to before
 	LoginAddress *Limit  `json:"login_address"` // for one address, whatever the account
 	Register     *Limit  `json:"register"`      // for new accounts from one address
-	Introspect   *Limit  `json:"introspect"`    // for one caller of introspection and revocation
+	Introspect   *Limit  `json:"introspect"`    // for one service: tokens that it asks about, logins that it opens, names that it asks for
 }
 
 // A Limit allows Count attempts at once, and Count more in each Period, evenly.

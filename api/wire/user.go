@@ -81,7 +81,8 @@ func (i Impersonation) Complete() bool {
 // A Device is what a client says of itself when it logs in. It is shown to people, and
 // never trusted.
 type Device struct {
-	// Class is phone, tablet, desktop, web, tv or other. Empty in a request is other.
+	// Class is one of the classes of the policy; a new deployment has phone, tablet, desktop, web,
+	// tv and other. Empty in a request is other.
 	Class string `json:"class,omitempty"`
 	// Name is for people. The server leaves out what does not show, and keeps at most 64
 	// characters. [Me] has none.

@@ -38,26 +38,25 @@
 //
 // # A ZooKeeper that has lost its data
 //
-// It refuses those who have seen a later state than its own. A Client that was
-// refused for as long as a session lasts begins a new one, with nothing, and
-// from then on its process takes no number for Calm; also when a number's fence
-// turns out to be lower than a grant, or a reserve another's, which is never so
-// otherwise. In that time
-// all ranges end that were lent before, if clocks differ by less than Calm but
-// for a Window and a Lead. Whatever the clock, no range then begins before what the
-// process itself had been lent, and a Worker's IDs go on increasing. A Lender's
-// number is lost: its token in a backup proves nothing.
+// A ZooKeeper that has lost its data refuses the sessions of those who have seen a later state than
+// its own. If a Client was refused for as long as a session lasts, it begins a new session. From
+// then on its process takes no number for Calm. The same follows when the fence of a number is
+// lower than the end of a grant or of a reserve, or when the number of a reserve that has not
+// passed is another's: neither happens unless data are lost. During Calm all ranges end that were
+// lent before, if clocks differ by less than Calm minus a Window and a Lead. No range then begins
+// before the end of what the process itself had been lent, whatever its clock says. So the IDs of a
+// Worker go on increasing. The number of a Lender is lost: its token in a backup proves nothing.
 //
 // A Keyed goes on lending from its reserve and writes it down again in the first
 // seconds of each session, if the number is nobody else's by then. If it is,
 // the reserve is given up.
 //
-// A process that starts then has no memory, and no Calm. It may be lent a range
-// of which others still have the end: a Window's, or of a Keyed that did not
-// reach ZooKeeper yet all of Offline. The same is so for one that was cut off
-// since before the backup, or that is not refused, because others' writes have
-// carried ZooKeeper past its state, and whose number another has by then. Leave ZooKeeper stopped for Calm, and start nothing before those
-// that run have gone on.
+// A process that starts then remembers nothing, and waits for no Calm. It may be lent a range that
+// another process still uses: the Window of a Lender, or all of Offline of a Keyed that did not
+// reach ZooKeeper yet. The same may happen to a process that was cut off since before the backup.
+// It may also happen to one that is not refused, because writes of others have carried ZooKeeper
+// past its state, if another process has its number by then. To exclude this, leave ZooKeeper
+// stopped for Calm, and start no process before those that run have gone on.
 //
 // # What is assumed
 //

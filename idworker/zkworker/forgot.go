@@ -57,10 +57,10 @@ func (c *Client) session() int64 {
 	return l.conn.SessionID()
 }
 
-// stuck reports whether servers have refused this line a session for as long as
-// one lasts. That is how a ZooKeeper that has lost its data treats those who
-// have seen more of them than it has. The library would present that forever;
-// a new line begins with nothing.
+// stuck reports whether servers have refused this line a session for as long as one lasts. A
+// ZooKeeper that has lost its data treats clients so that have seen a later state than its own. The
+// library would present the old session and the later state for ever. A new line begins without
+// either.
 func (l *line) stuck(session time.Duration) bool {
 	since := l.refused.Load()
 	return since != nil && time.Since(*since) > session

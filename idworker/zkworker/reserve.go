@@ -104,10 +104,10 @@ func (k *Keyed) renew(ctx context.Context, more time.Duration) error {
 	return errRaced
 }
 
-// forgotten reports whether ZooKeeper has lost the reserve r, whose number
-// nobody has taken since: it goes on. In a ZooKeeper that has lost nothing, no
-// fence is lower than the end of a reserve, and nobody else's before that. A
-// reserve that has passed may have had another owner.
+// forgotten reports whether ZooKeeper has lost the reserve r, and nobody has taken its number
+// since. Then k keeps the reserve. In a ZooKeeper that has lost nothing, the fence is never lower
+// than the end of a reserve, and the number is nobody else's until the reserve has passed. After
+// that it may have had another owner.
 func (k *Keyed) forgotten(r reserve, s sight) bool {
 	lasts := r.until > lend.Now(k.Now)+slack.Milliseconds()
 	ours := s.Key == shown(k.Key)

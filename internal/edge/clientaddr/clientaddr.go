@@ -2,9 +2,9 @@
 // reads the headers of proxies about it. Rate limits, the log, and the audit record
 // all use it.
 //
-// A header counts only if a proxy of the operator's wrote it. Each proxy appends
-// to what it got, so the entries are read from the right, and everything left of
-// the first address that is no trusted proxy can be anything that the client wrote.
+// A header counts only if a proxy of the operator has written it. Each proxy appends the address of
+// its peer to the header that it received. So the entries are read from the right. Everything left
+// of the first address that is no trusted proxy may have been written by the client.
 package clientaddr
 
 import (
@@ -15,31 +15,30 @@ import (
 )
 
 var (
-	// ErrStrange means that a peer of our own network, which is not trusted, brings
-	// the address of another host: in all likelihood a proxy that is not configured.
-	// The address is the peer's.
+	// ErrStrange means that a peer with a private or loopback address, which is not trusted, has
+	// sent one of the headers. In all likelihood it is a proxy that is not configured. The address
+	// of the peer counts.
 	ErrStrange = errors.New("clientaddr: a proxy that is not in FLAKEPASS_TRUSTED_PROXIES hands requests on; " +
 		"all its clients share the limits of one address")
 
-	// ErrDisagree means that X-Forwarded-For and Forwarded lead to two addresses:
-	// the proxy writes one, and hands on what a client put into the other. The
-	// address is the peer's.
+	// ErrDisagree means that X-Forwarded-For and Forwarded lead to two different addresses. In all
+	// likelihood the proxy writes one of them, and passes on the other as the client has sent it.
+	// The address of the peer counts.
 	ErrDisagree = errors.New("clientaddr: X-Forwarded-For and Forwarded name different clients, so neither is believed; " +
 		"let the proxy remove the one that it does not write")
 )
 
-// Of is the address of the client that sent r, as far as the proxies in trusted
-// say; what they were sent counts only if all between are trusted. An IPv4-mapped
-// IPv6 address is IPv4, and there is never a zone (RFC 4007 section 6: it
-// means nothing on another machine). It is the zero address if the peer has none,
-// as on a Unix socket.
+// Of is the address of the client that sent r, as far as the proxies in trusted say. An entry of a
+// header counts only if all proxies between it and this server are trusted. An IPv4-mapped IPv6
+// address is IPv4, and there is never a zone (RFC 4007 section 6: it means nothing on another
+// machine). Of is the zero address if the peer has none, as on a Unix socket.
 //
-// Where a proxy says that it does not know (RFC 7239 section 6), or something
-// that is no address, that proxy's own counts: the nearest that is known.
-// Where both headers are there, they have to agree.
+// A proxy may write that it does not know the address (RFC 7239 section 6), or a text that is no
+// address. Then the address of that proxy counts. If both headers are there, they have to lead to
+// the same address.
 //
-// An error is for the operator: [ErrStrange] or [ErrDisagree]. The address is
-// good all the same, the one that only the peer can choose.
+// An error is for the operator: [ErrStrange] or [ErrDisagree]. The address can be used all the
+// same: it is the address of the peer, which no header can change.
 func Of(r *http.Request, trusted []netip.Prefix) (netip.Addr, error) {
 	peer := peerOf(r.RemoteAddr)
 	if !peer.IsValid() {

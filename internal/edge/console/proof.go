@@ -19,13 +19,13 @@ func (q *request) plainly(title string) again {
 	return func(status int, problems ...string) { q.message(status, message{Title: title, Lines: problems}) }
 }
 
-// withProof does what needs a login in which password and code were shown lately.
-// Where the form has the password, it is shown first. Where what is done fails
-// because none was shown, again shows the page of the form once more: its frame asks
-// for password and code in the form of that name, and has what was typed. So a user
-// who has shown them lately is not asked, and one submission does both.
+// withProof runs do, which needs a login in which password and code were shown lately. If the form
+// has the password, that proof comes first. If do fails because there is no proof, again shows the
+// page of the form once more. That page asks for password and code in the form with this name, and
+// keeps what was typed. So a user who has proven lately is not asked, and one submission both
+// proves and acts.
 //
-// ok is false if the request is answered, and err is that of do otherwise.
+// ok is false if the request is answered. Otherwise err is the error of do.
 func (q *request) withProof(form url.Values, name string, again again, do func() error) (ok bool, err error) {
 	q.keep(name, form)
 	status, problem := 0, ""

@@ -45,8 +45,9 @@ type useJSON struct {
 
 // ruleOf is what of a policy decides when a login is over.
 //
-// Who does not know of scopes repeats no answer while there are any, see eventStream.deaf.
-// But it refuses by itself what was issued at or before the base: so it gets the earliest.
+// A caller that does not know of scopes repeats no answer while a policy has scopes, see
+// eventStream.deaf. But it refuses by itself each token that was issued at or before AbsoluteBase.
+// So it gets the earliest of all AbsoluteBases.
 func ruleOf(p *policy.Policy, knowsScopes bool) *wire.Rule {
 	r := &wire.Rule{
 		Version: &p.Version, Idle: wire.Millis(p.Idle), Absolute: wire.Millis(p.Absolute), Touch: wire.Millis(p.Touch),

@@ -30,7 +30,7 @@ type Config struct {
 	TLSCert        string // path of the certificate that the API shows, in PEM; empty means no TLS
 	TLSKey         string // path of its key; empty if and only if TLSCert is
 	H2C            bool   // the API speaks HTTP/2 without TLS too
-	MaxConnections int    // to the API at the same time; more wait to be accepted
+	MaxConnections int    // to the API at the same time; one more closes the longest idle one, or waits if none is idle
 
 	DataDir  string   // directory of everything that is kept in files; may not exist yet
 	Database Database // where users and settings are kept
@@ -116,7 +116,7 @@ type Database struct {
 
 // Values of [Worker.Kind].
 const (
-	WorkerFile      = "file"      // a lock file in the data directory
+	WorkerFile      = "file"      // a lock file in the folder worker beside the SQLite file
 	WorkerStatic    = "static"    // fixed by the operator
 	WorkerSQL       = "sql"       // a row in the database
 	WorkerRedis     = "redis"     // in the Redis that [Config.Redis] names

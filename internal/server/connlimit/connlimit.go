@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// A Limiter lets a number of connections be open at the same time. When there are
-// as many, the one goes that has been idle for the longest time; only while a
-// request is under way on each of them does a new one wait. Make one with [New],
-// and set its ConnState as that of the server.
+// A Limiter lets a number of connections be open at the same time. When there are as many, it
+// closes the connection that has been idle for the longest time for each new one. If a request is
+// under way on each of them, the new connection waits. Make a Limiter with [New], and set its
+// ConnState as that of the server.
 type Limiter struct {
 	most, share int
 	from        func(net.Addr) (peer string, bound bool)

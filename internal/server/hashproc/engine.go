@@ -1,14 +1,12 @@
 // Package hashproc has passwords hashed by a process beside the server.
 //
-// A hash of Argon2id occupies a thread for some 25 ms, and Go takes it off that
-// thread only after 10 ms. With as many hashes as CPUs a request that needs
-// microseconds waits for that several times over. Between processes it is the
-// kernel that shares the CPUs, and it runs at once what has used little. The
-// 19 MiB of each hash are collected there, too.
+// A hash of Argon2id needs a CPU for some 25 ms, and Go interrupts a goroutine only after 10 ms. If
+// as many hashes run as there are CPUs, a request that needs microseconds waits several times for
+// 10 ms. Between processes, the kernel shares the CPUs, and a process that has used little CPU runs
+// at once. The memory of the hashes, 19 MiB each, is garbage of that process, too.
 //
-// The two talk net/rpc over the standard input and output of the process. That
-// it reaches the end of its input is how it learns that the server is gone,
-// however the server went.
+// The two processes speak net/rpc over the standard input and output of the hashing process. That
+// process ends when its input ends. So it also ends if the server is killed.
 package hashproc
 
 import (

@@ -186,9 +186,9 @@ func (f formats) read(ctx context.Context) {
 	}
 }
 
-// afterSweep counts the formats if that is an hour ago, and if any is left that is not
-// ours: who logs in has ours from then on. While few are left it counts once a day: what changes is
-// less than a hundredth, and each count reads all users.
+// afterSweep counts the formats if the last count is an hour old and if some hashes are still of a
+// foreign format: a login replaces such a hash by one of ours. If few are left it counts once a
+// day: the shares change by less than a hundredth, and each count reads all users.
 func (f formats) afterSweep(ctx context.Context) {
 	store := &sqlstore.HashFormats{DB: f.db}
 	counts, err := store.Load(ctx)

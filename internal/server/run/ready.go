@@ -37,7 +37,7 @@ func (r *readiness) reasons(ctx context.Context) (reasons []fleet.Trouble) {
 	if trouble := r.database(ctx); trouble != "" {
 		reasons = append(reasons, trouble)
 	}
-	// It writes as well, now and then: to what lends the number.
+	// The worker also writes, now and then: it extends its range at the lender of the number.
 	if errors.Is(r.ids.Healthy(), idworker.ErrNoGrant) {
 		reasons = append(reasons, fleet.WorkerRangeStuck+": "+fleet.Trouble(r.lender))
 	}

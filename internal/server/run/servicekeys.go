@@ -59,9 +59,10 @@ func newPasswordLogins(ctx context.Context, setting string, db *sqlstore.DB, log
 	return p, nil
 }
 
-// may reports whether u, a service, may log in with a password. Services that had nothing else when
-// keys came go on as they did: their owners need time to give each a key. When an account was made
-// is read from its ID: an import says of created_at what it likes.
+// may reports whether u, a service, may log in with a password. Accounts of services that are older
+// than service keys in this deployment go on with passwords: their owners need time to give each a
+// key. The time when an account was made is read from its ID, because an import may give any
+// created_at.
 func (p *passwordLogins) may(u *account.User) bool {
 	ok := p.setting == config.ServicePasswordsOn || p.setting == config.ServicePasswordsExisting && idworker.Default().Time(u.ID).Before(p.since)
 	if ok && p.setting == config.ServicePasswordsExisting {
