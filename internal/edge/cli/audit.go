@@ -35,25 +35,29 @@ func (c auditCommand) Validate() error {
 
 func (c auditCommand) Run(a *app) error {
 	return a.looks(func(ctx context.Context, b backend) error {
-		p, left, now := c.printer(a.out), c.Limit, time.Now()
-		none := true
+		p, now := c.printer(a.out), time.Now()
+		shown, more := 0, false
 		events := b.events.Audit(ctx, client.AuditFilter{Action: c.Action, Actor: c.Actor, Target: c.Target, Since: c.Since.time(now), Until: c.Until.time(now)})
 		for e, err := range events {
+			if more = err == nil && shown == c.Limit && c.Limit > 0; more {
+				break
+			}
 			if err == nil {
 				err = p.print(&e)
 			}
-			if err != nil && none {
+			if err != nil && shown == 0 {
 				return err // without the header of a table
 			}
 			if err != nil {
 				return errors.Join(err, p.end())
 			}
-			none = false
-			if left--; left == 0 {
-				break
-			}
+			shown++
 		}
-		return p.end()
+		err := p.end()
+		if more { // the output may be kept as if it were all
+			_, _ = fmt.Fprintln(a.errs, "flakepass: there are more events; --limit 0 shows all")
+		}
+		return err
 	})
 }
 

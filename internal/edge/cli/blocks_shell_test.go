@@ -24,10 +24,10 @@ import (
 // not here, and not in tools, may not be used.
 var judges = map[string]func(t *testing.T, args, env []string) error{
 	"flakepass": judgeFlakepass, "curl": judgeCurl, "make": judgeMake, "go": judgeGo,
-	"npx":                       notRun,                             // internal/proof/interop generates a client so, with a version that is fixed
-	"dotnet":                    notRun,                             // it would install a program of others
-	"haveibeenpwned-downloader": notRun,                             // it would fetch 40 GB
-	"sqlite3":                   notRun, "rm": notRun, "cp": notRun, // TestBackupOfSQLiteIsRestored runs them
+	"npx":                       notRun,                                           // internal/proof/interop generates a client so, with a version that is fixed
+	"dotnet":                    notRun,                                           // it would install a program of others
+	"haveibeenpwned-downloader": notRun,                                           // it would fetch 40 GB
+	"sqlite3":                   notRun, "rm": notRun, "cp": notRun, "mv": notRun, // TestBackupOfSQLiteIsRestored runs them
 }
 
 // tools are run for what they are.

@@ -52,9 +52,11 @@ func (c sessionList) Run(a *app) error {
 			if err != nil {
 				return err
 			}
-			if living = append(living, l); len(living) == c.Limit {
+			if len(living) == c.Limit {
+				_, _ = fmt.Fprintln(a.errs, "flakepass: there are more logins; a higher --limit shows them")
 				break
 			}
+			living = append(living, l)
 		}
 		return c.show(a.out, living)
 	})

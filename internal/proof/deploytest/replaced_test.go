@@ -18,7 +18,7 @@ import (
 // place, or none, hears of nothing that others commit: an end that was acknowledged to them had no effect.
 func TestReplacedFileDecidesNothing(t *testing.T) {
 	t.Parallel()
-	for _, way := range []string{"replaced", "removed"} {
+	for _, way := range []string{"replaced", "removed", "overwritten"} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			d := e2e.OnSQLite(t)
@@ -27,12 +27,20 @@ func TestReplacedFileDecidesNothing(t *testing.T) {
 			c.Want(c.Register("lena", password), 201, "")
 			token := c.Login("lena", password)
 			c.Alive(token)
-			if way == "replaced" {
+			var err error
+			switch way {
+			case "replaced":
 				e2e.Execute(t, d.SQL(t), "VACUUM INTO ?", d.File+".copy")
-				if err := os.Rename(d.File+".copy", d.File); err != nil {
-					t.Fatal(err)
-				}
-			} else if err := os.Remove(d.File); err != nil {
+				err = os.Rename(d.File+".copy", d.File)
+			case "removed":
+				err = os.Remove(d.File)
+			case "overwritten": // with cp, after rm of the -wal and the -shm
+				e2e.Execute(t, d.SQL(t), "VACUUM INTO ?", d.File+".copy")
+				var text []byte
+				text, err = os.ReadFile(d.File + ".copy")
+				err = errors.Join(err, os.Remove(d.File+"-wal"), os.Remove(d.File+"-shm"), os.WriteFile(d.File, text, 0o600))
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			refusedFor(t, i.Ops, "replaced or removed")

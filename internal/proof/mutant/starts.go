@@ -42,6 +42,14 @@ func starts() []Mutant {
 			Old: "if f != nil && f.gone.Load() {", New: "if f != nil && f.gone.Load() && f.path == \"\" {",
 			Package: "internal/store/sqlstore", Test: "^TestChangeOfAFileThatIsGone$",
 		}, {
+			Name: "the -wal of another file is not noticed", File: "internal/store/sqlstore/retry.go",
+			Old: `[]string{path, path + "-wal", path + "-shm"}`, New: "[]string{path}",
+			Package: "internal/store/sqlstore", Test: "^TestChangeOfAFileThatIsGone$",
+		}, {
+			Name: "no connection keeps the -wal", File: "internal/store/sqlstore/retry.go",
+			Old: "\treturn f, nil\n}\n\n// close", New: "\treturn f, keep.Close()\n}\n\n// close",
+			Package: "internal/store/sqlstore", Test: "^TestFilesBesideADatabaseStayTheSame$",
+		}, {
 			Name: "a certificate that ends is not named", File: "internal/server/keypair/keypair.go",
 			Old: "leaf.NotAfter.Sub(leaf.NotBefore)/10:", New: "leaf.NotAfter.Sub(leaf.NotBefore)/1000:",
 			Package: "internal/server/keypair", Test: "^TestCertificateThatEndsIsNamed$",

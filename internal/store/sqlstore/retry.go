@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/libtnb/sqlite"
 	"gorm.io/gorm"
 )
 
@@ -103,18 +105,23 @@ func lost(err error) bool {
 	return means(err, lostRace) || errors.Is(err, errMoved) || errors.Is(err, gorm.ErrDuplicatedKey)
 }
 
-// ErrReplaced means that the path of a SQLite database leads to another file than the
-// one that is open, or to none.
-var ErrReplaced = errors.New("the file of the database was replaced or removed while it was open; restart this process " +
+// ErrReplaced means that the path of a SQLite database, or of its -wal or -shm, leads to
+// another file than the one that is open, or to none.
+var ErrReplaced = errors.New("the file of the database, or its -wal or -shm, was replaced or removed while it was open; restart this process " +
 	"(what it committed to a file that is gone can be copied from /proc/PID/fd before that)")
 
-// A heldFile is the file of a SQLite database, as it was opened. Connections go on with a
-// file that was moved away or removed, and see nothing of what others commit to the one
-// that has its place. A nil one is that of a server.
+// A heldFile is the file of a SQLite database, as it was opened, with its -wal and -shm.
+// Connections go on with a file that was moved away or removed, and see nothing of what
+// others commit to the one that has its place. This is so for the -wal alone, too: a copy
+// over the file in place keeps the file, but whoever restores one removes the -wal first.
+// A nil heldFile is that of a server.
 type heldFile struct {
 	path   string
-	opened os.FileInfo
+	opened map[string]os.FileInfo // by the path
 	log    *slog.Logger
+	// keep has one connection of its own, which is open as long as the database: the last
+	// connection that closes removes the -wal and the -shm.
+	keep *sql.DB
 	// gone stays, also if the file comes back: connections that were made
 	// meanwhile lead to the other one.
 	gone atomic.Bool
@@ -123,27 +130,67 @@ type heldFile struct {
 	said time.Time
 }
 
+// keepFile sets db.file.
+func (db *DB) keepFile(ctx context.Context, o Options) (err error) {
+	if db.file, err = holdFile(ctx, o.Source, o.Log); err != nil {
+		return err
+	}
+	return db.file.guard(db.gorm)
+}
+
 // holdFile returns nil if there is no file.
-func holdFile(path string, log *slog.Logger) *heldFile {
-	opened, err := os.Stat(path)
-	if err != nil {
-		return nil
+func holdFile(ctx context.Context, path string, log *slog.Logger) (*heldFile, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, nil //nolint:nilerr,nilnil // a database in memory
 	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &heldFile{path: path, opened: opened, log: log}
+	keep, err := sql.Open(sqlite.DriverName, sqliteSource(path))
+	if err != nil {
+		return nil, err
+	}
+	f := &heldFile{path: path, opened: make(map[string]os.FileInfo), log: log, keep: keep}
+	var tables int // the first read opens the -wal and the -shm
+	keep.SetMaxOpenConns(1)
+	if err := keep.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		return nil, errors.Join(err, keep.Close())
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		if opened, err := os.Stat(name); err == nil {
+			f.opened[name] = opened
+		}
+	}
+	return f, nil
 }
 
-// check looks at the file. It returns [ErrReplaced], and logs that once a minute, from
-// when the file was first found to be another one.
+// close lets another connection be the last one.
+func (f *heldFile) close() error {
+	if f == nil {
+		return nil
+	}
+	return f.keep.Close()
+}
+
+// same reports whether each path still leads to the file that was opened.
+func (f *heldFile) same() bool {
+	for path, opened := range f.opened {
+		now, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(opened, now) {
+			return false
+		}
+	}
+	return true
+}
+
+// check looks at the files. It returns [ErrReplaced], and logs that once a minute, from
+// when one of them was first found to be another one.
 func (f *heldFile) check() error {
 	if f == nil {
 		return nil
 	}
 	if !f.gone.Load() {
-		now, err := os.Stat(f.path)
-		if there := !errors.Is(err, fs.ErrNotExist); there && (err != nil || os.SameFile(f.opened, now)) {
+		if f.same() {
 			return nil
 		}
 		f.gone.Store(true)

@@ -108,9 +108,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, err
 	}
 	if from == nil {
-		db.file = holdFile(o.Source, o.Log)
-		if err := db.file.guard(g); err != nil {
-			return nil, fmt.Errorf("sqlstore: open: %w", errors.Join(err, pool.Close()))
+		if err := db.keepFile(ctx, o); err != nil {
+			return nil, fmt.Errorf("sqlstore: open: %w", errors.Join(err, db.Close()))
 		}
 	} else if from.server.Load().mariaDB() {
 		db.d.shareNow = mariaDBShareNow
@@ -210,7 +209,7 @@ func (db *DB) demoted(err error) error {
 }
 
 // Close closes all connections.
-func (db *DB) Close() error { return db.sql.Close() }
+func (db *DB) Close() error { return errors.Join(db.file.close(), db.sql.Close()) }
 
 // tau is how long one question or one change may take, waiting for a connection,
 // for locks and for an ID included: no change becomes visible later than that
