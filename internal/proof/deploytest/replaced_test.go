@@ -112,3 +112,34 @@ func TestBackupOfSQLiteIsRestored(t *testing.T) {
 		t.Errorf("%d rows after the restore, want the 1 of the backup", n)
 	}
 }
+
+// TestCloseWritesNothingIntoAFileThatWasReplaced: the log of a database that was restored while it
+// was open is not written over what other processes have committed since.
+func TestCloseWritesNothingIntoAFileThatWasReplaced(t *testing.T) {
+	t.Parallel()
+	testenv.Program(t, "sqlite3")
+	path := filepath.Join(t.TempDir(), "flakepass.db")
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{Dialect: migrations.SQLite, Source: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e2e.Execute(t, db.SQL(), "CREATE TABLE kept (n INT)")
+	e2e.Execute(t, db.SQL(), "INSERT INTO kept VALUES (1)")
+	shell := func(script string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), "sh", "-e", "-c", script, "sh", path).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	shell(`sqlite3 "$1" ".backup '$1.copy'"`)
+	e2e.Execute(t, db.SQL(), "UPDATE kept SET n = 2")
+	shell(`rm "$1-wal" "$1-shm"; cp "$1.copy" "$1"; sqlite3 "$1" "UPDATE kept SET n = 3"`)
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := shell(`sqlite3 "$1" "SELECT n FROM kept"`); n != "3\n" {
+		t.Errorf("%q, want what was committed last", n)
+	}
+}

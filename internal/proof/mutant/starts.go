@@ -46,6 +46,10 @@ func starts() []Mutant {
 			Old: `[]string{path, path + "-wal", path + "-shm"}`, New: "[]string{path}",
 			Package: "internal/store/sqlstore", Test: "^TestChangeOfAFileThatIsGone$",
 		}, {
+			Name: "the log of a file that is gone is written at the end", File: "internal/store/sqlstore/sqlstore.go",
+			Old: "if db.file.check() != nil {\n\t\treturn nil\n\t}\n\treturn errors", New: "return errors",
+			Package: "internal/proof/deploytest", Test: "^TestCloseWritesNothingIntoAFileThatWasReplaced$",
+		}, {
 			Name: "no connection keeps the -wal", File: "internal/store/sqlstore/retry.go",
 			Old: "\treturn f, nil\n}\n\n// close", New: "\treturn f, keep.Close()\n}\n\n// close",
 			Package: "internal/store/sqlstore", Test: "^TestFilesBesideADatabaseStayTheSame$",

@@ -208,8 +208,14 @@ func (db *DB) demoted(err error) error {
 	return err
 }
 
-// Close closes all connections.
-func (db *DB) Close() error { return errors.Join(db.file.close(), db.sql.Close()) }
+// Close closes all connections. Those to a SQLite file that was replaced stay open until
+// the process ends: SQLite would write the log of the old file into the one in its place.
+func (db *DB) Close() error {
+	if db.file.check() != nil {
+		return nil
+	}
+	return errors.Join(db.file.close(), db.sql.Close())
+}
 
 // tau is how long one question or one change may take, waiting for a connection,
 // for locks and for an ID included: no change becomes visible later than that
