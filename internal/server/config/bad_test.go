@@ -318,19 +318,37 @@ func TestBadSecretFiles(t *testing.T) {
 	f := files{"empty": "\n", "huge": strings.Repeat("x", 70_000), "nul": "redis://\x00", "bad": "redis://planted@cache"}
 	for path, want := range map[string]string{
 		"":                        "the path of the file is empty",
-		"gone":                    `cannot read "gone" (file does not exist)`,
+		"gone":                    "cannot read that file (file does not exist)",
 		"redis://:planted@cache":  "this is not a path",
-		"empty":                   `"empty" is empty; write the value into it`,
+		"empty":                   "that file is empty; write the value into it",
 		"huge":                    "longer than 64 KiB",
 		"nul":                     "control character",
 		"bad":                     "for a password alone",
-		"/run/planted@somewhere/": "cannot read the value (file does not exist)",
+		"/run/planted@somewhere/": "cannot read that file (file does not exist)",
 	} {
 		_, err := load(f, "FLAKEPASS_REDIS_FILE="+path)
 		if err == nil || !strings.Contains(err.Error(), "FLAKEPASS_REDIS_FILE: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", path, err, want)
 		} else if strings.Contains(err.Error(), "planted") {
 			t.Errorf("%s: the password is in %v", path, err)
+		}
+	}
+}
+
+// TestSecretInThePlaceOfItsFileIsNotRepeated: who gives NAME_FILE the value itself finds the error in the log. A value
+// in base64 may begin as a path does.
+func TestSecretInThePlaceOfItsFileIsNotRepeated(t *testing.T) {
+	for variable, secret := range map[string]string{
+		"SECOND_FACTOR_KEY":  "3q2+7wABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhs=",
+		"IMPORT_HOOK_SECRET": "whsec_3q2+7wABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhs=",
+		"FORWARD_KEY":        "00112233445566778899aabbccddeeff",
+		"REDIS":              "/q2+7wABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhs=",
+	} {
+		for _, f := range []files{{}, {secret: ""}, {secret: strings.Repeat("x", 70_000)}} {
+			_, err := load(f, "FLAKEPASS_"+variable+"_FILE="+secret, "FLAKEPASS_IMPORT_HOOK_URL=https://old.example.org/")
+			if err == nil || !strings.Contains(err.Error(), "FLAKEPASS_"+variable+"_FILE: ") || strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: the secret is in the error, or the variable is not: %v", variable, err)
+			}
 		}
 	}
 }

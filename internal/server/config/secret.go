@@ -61,7 +61,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText hides the secret from encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// readSecret reads the file that holds a secret.
+// readSecret reads the file that holds a secret. No error repeats the path: it may be the secret itself.
 func (l *loader) readSecret(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("the path of the file is empty; give one, or remove the setting")
@@ -71,15 +71,15 @@ func (l *loader) readSecret(path string) (string, error) {
 	}
 	data, err := l.opts.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("cannot read %s (%s); check the path and who may read it", quoted(path), cause(err))
+		return "", fmt.Errorf("cannot read that file (%s); check the path and who may read it, or use the setting without _FILE for the value itself", cause(err))
 	}
 	if len(data) > maxFile {
-		return "", fmt.Errorf("%s is longer than %d KiB, so it cannot hold a secret; name another file", quoted(path), maxFile>>10)
+		return "", fmt.Errorf("that file is longer than %d KiB, so it cannot hold a secret; name another file", maxFile>>10)
 	}
 	// Some editors begin a file with a byte order mark. It is no part of the text, and the other side does not have it.
 	v := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), "\ufeff")
 	if v == "" {
-		return "", fmt.Errorf("%s is empty; write the value into it, or remove the setting", quoted(path))
+		return "", errors.New("that file is empty; write the value into it, or remove the setting")
 	}
 	return v, nil
 }
