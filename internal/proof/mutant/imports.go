@@ -131,6 +131,9 @@ func imports() []Mutant {
 			Name: "imports: bad first lines lose the file", File: "internal/edge/cli/importlines.go",
 			Old: "for len(lines) < mostSpoilt {", New: "for len(lines) < 1 {", Package: "internal/edge/cli", Test: "^TestLinesOfAFile$",
 		}, {
+			Name: "hook: failures in a row are those of one window", File: hook + "/hook.go",
+			Old: "return inRow >= trips ||", New: "return c.ConsecutiveFailures >= trips ||", Package: hook, Test: "^TestFiveFailuresInARow",
+		}, {
 			Name: "hook: null opens an account", File: hook + "/answer.go",
 			Old: "|| hasNull(members)", New: "", Package: hook, Test: "^TestAnswers$",
 		}, {

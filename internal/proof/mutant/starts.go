@@ -14,6 +14,11 @@ func starts() []Mutant {
 			Old: "\t\tunknown = true\n", New: "\t\tcontinue\n",
 			Package: "internal/server/config", Test: "^TestBadValues$",
 		}, {
+			Name: "an error repeats what NAME_FILE is", File: "internal/server/config/secret.go",
+			Old:     "cannot read that file (%s); check the path and who may read it, or use the setting without _FILE for the value itself\", cause(err))",
+			New:     "cannot read %s (%s)\", quoted(path), cause(err))",
+			Package: "internal/server/config", Test: "^TestSecretInThePlaceOfItsFile",
+		}, {
 			Name: "all databases of a Redis have one key", File: "internal/store/redisstore/codec.go",
 			Old: "if number == 0 {", New: "if number >= 0 {",
 			Package: "internal/store/redisstore", Test: "^TestListenBelieves",

@@ -88,18 +88,22 @@ func New(o Options) *Hook {
 	}
 	h.Client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	var last error
+	inRow := uint32(0) // failures; the breaker's own count of them is that of the window
 	h.breaker = gobreaker.NewCircuitBreaker[account.Said](gobreaker.Settings{
-		Timeout: pause, Interval: pause,
+		// With a window that moves by the second no result is dropped because its question began in an earlier one.
+		Timeout: pause, Interval: pause, BucketPeriod: time.Second,
 		ReadyToTrip: func(c gobreaker.Counts) bool {
-			return c.ConsecutiveFailures >= trips || c.Requests >= 4*trips && c.TotalFailures*2 >= c.Requests
+			return inRow >= trips || c.Requests >= 4*trips && c.TotalFailures*2 >= c.Requests
 		},
 		// Who leaves says nothing about the other system.
 		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
-		IsSuccessful: func(err error) bool {
+		IsSuccessful: func(err error) bool { // under the lock of the breaker, as all of these
 			if broken(err) {
-				last = err // under the lock of the breaker
+				last = err
+				inRow++
 				return false
 			}
+			inRow = 0
 			return true
 		},
 		OnStateChange: func(_ string, from, to gobreaker.State) {

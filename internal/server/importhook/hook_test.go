@@ -250,6 +250,34 @@ func TestDeadSystemIsLeftAlone(t *testing.T) {
 	})
 }
 
+// TestFiveFailuresInARowAreFiveHoweverSlow: with few logins no five fail within one window of the breaker, and a question that
+// hangs may begin in one and end in the next.
+func TestFiveFailuresInARowAreFiveHoweverSlow(t *testing.T) {
+	for name, c := range map[string]struct{ hangs, between time.Duration }{
+		"hangs": {2 * time.Second, 0}, "hangs and rests": {2 * time.Second, 2 * time.Second}, "refuses": {0, 1500 * time.Millisecond}, "refuses by the minute": {0, time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{}
+			w.Hook = New(Options{URL: "https://old.example.org/", Secret: secret(t), Now: time.Now, Client: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+				time.Sleep(c.hangs)
+				return nil, errors.New("dead")
+			})}, Counted: func(string) {}, Failed: func(error) {}, Left: func(err error) { w.left = append(w.left, err) }})
+			for i := range trips {
+				if !w.Answers() {
+					t.Errorf("%s: it is left alone after %d failures", name, i)
+				}
+				_, _ = w.try(t)
+				if i < trips-1 {
+					time.Sleep(c.between)
+				}
+			}
+			if w.Answers() || len(w.left) != 1 {
+				t.Errorf("%s: after %d failures in a row it is asked on; told: %v", name, trips, w.left)
+			}
+		})
+	}
+}
+
 // TestOnlyASystemThatDoesNotWorkIsLeftAlone: an answer that is none says nothing of the next question. It may be one
 // that a stranger has brought about, by what was typed.
 func TestOnlyASystemThatDoesNotWorkIsLeftAlone(t *testing.T) {
