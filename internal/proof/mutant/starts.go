@@ -19,6 +19,12 @@ func starts() []Mutant {
 			New:     "cannot read %s (%s)\", quoted(path), cause(err))",
 			Package: "internal/server/config", Test: "^TestSecretInThePlaceOfItsFile",
 		}, {
+			Name: "a port is open while a start waits", File: "internal/server/run/serve.go",
+			Old:     "\tlink, err := patiently(ctx, s.cfg.DatabaseWait, s.log, func(ctx context.Context) (string, error) { return console.SetupLink(ctx, nowhere) })\n\tif err != nil {\n\t\treturn err\n\t}\n",
+			New:     "",
+			Also:    [][2]string{{"\tif path, there", "\tlink, err := patiently(ctx, s.cfg.DatabaseWait, s.log, func(ctx context.Context) (string, error) { return console.SetupLink(ctx, nowhere) })\n\tif err != nil {\n\t\treturn err\n\t}\n\tif path, there"}},
+			Package: "internal/server/run", Test: "^TestNoPortIsOpenWhile",
+		}, {
 			Name: "all databases of a Redis have one key", File: "internal/store/redisstore/codec.go",
 			Old: "if number == 0 {", New: "if number >= 0 {",
 			Package: "internal/store/redisstore", Test: "^TestListenBelieves",

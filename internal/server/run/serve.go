@@ -54,19 +54,22 @@ func (s *system) answer(ctx, work context.Context, out io.Writer, started func(p
 	}
 	console := s.console()
 	s.running.Go(func() { console.Run(work) })
+	// The link is made before a port is open, because in an open port a client waits. Then it gets the address of the port.
+	const nowhere = "http://port"
+	link, err := patiently(ctx, s.cfg.DatabaseWait, s.log, func(ctx context.Context) (string, error) { return console.SetupLink(ctx, nowhere) })
+	if err != nil {
+		return err
+	}
+	s.evicts.look(ctx)
 	ports, err := open(ctx, s.cfg, s.pair, split(handler, console.Handler()), opsHandler(handler, s.metrics.Handler()), s.log) //nolint:contextcheck // as above
 	if err != nil {
 		return err
 	}
 	defer s.collector.Close(context.WithoutCancel(ctx)) // after the last request, and before what mints the IDs is gone
 	defer ports.cut()
-	link, err := patiently(ctx, s.cfg.DatabaseWait, s.log, func(ctx context.Context) (string, error) {
-		return console.SetupLink(ctx, ports.scheme()+"://"+dialable(ports.public.Addr()))
-	})
-	if err != nil {
-		return err
+	if path, there := strings.CutPrefix(link, nowhere); there {
+		link = ports.scheme() + "://" + dialable(ports.public.Addr()) + path
 	}
-	s.evicts.look(ctx)
 	failed := ports.serve(&s.running)
 	reporter := &fleet.Reporter{Store: &sqlstore.Instances{DB: s.db}, ID: s.id, State: s.report, Log: s.log}
 	s.running.Go(func() { reporter.Run(work) })
