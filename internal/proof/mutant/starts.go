@@ -25,6 +25,10 @@ func starts() []Mutant {
 			Also:    [][2]string{{"\tif path, there", "\tlink, err := patiently(ctx, s.cfg.DatabaseWait, s.log, func(ctx context.Context) (string, error) { return console.SetupLink(ctx, nowhere) })\n\tif err != nil {\n\t\treturn err\n\t}\n\tif path, there"}},
 			Package: "internal/server/run", Test: "^TestNoPortIsOpenWhile",
 		}, {
+			Name: "a start does not wait for the key of the deployment", File: "internal/server/run/system.go",
+			Old: "patiently(ctx, s.cfg.DatabaseWait, s.log, (&sqlstore.Settings{DB: s.db}).CacheKey)", New: "(&sqlstore.Settings{DB: s.db}).CacheKey(ctx)",
+			Package: "internal/server/run", Test: "^TestADatabaseThatIsSlow",
+		}, {
 			Name: "all databases of a Redis have one key", File: "internal/store/redisstore/codec.go",
 			Old: "if number == 0 {", New: "if number >= 0 {",
 			Package: "internal/store/redisstore", Test: "^TestListenBelieves",

@@ -17,11 +17,7 @@ import (
 // limiter bounds the attempts of clients. Those at one account are counted in the
 // database. Those of one place or network are counted in this process and, if
 // configured, in Redis, for all instances together.
-func limiter(ctx context.Context, cfg config.Config, db *sqlstore.DB, common sharedTier, rule *policy.Live, log *slog.Logger, metrics *telemetry.Metrics) (*ratelimit.Limiter, error) {
-	key, err := (&sqlstore.Settings{DB: db}).CacheKey(ctx)
-	if err != nil {
-		return nil, err
-	}
+func limiter(ctx context.Context, cfg config.Config, db *sqlstore.DB, key []byte, common sharedTier, rule *policy.Live, log *slog.Logger, metrics *telemetry.Metrics) *ratelimit.Limiter {
 	near := &memstore.Buckets{}
 	g := &ratelimit.Limiter{
 		Store: near, Limits: func() *limit.Limits { return &rule.Current().Limits }, Key: key,
@@ -39,7 +35,7 @@ func limiter(ctx context.Context, cfg config.Config, db *sqlstore.DB, common sha
 		none := &limit.Limits{}
 		g.Limits = func() *limit.Limits { return none }
 	}
-	return g, nil
+	return g
 }
 
 // clearRequests deletes what is kept of requests of issuers that are not known again any more.

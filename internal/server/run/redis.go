@@ -42,15 +42,17 @@ type sharedTier struct {
 
 // Shared puts the tier that all instances share in front of next, if Redis is
 // configured. Otherwise it is absent. It does not talk to Redis. o need hold no
-// more than hooks and the log.
+// more than hooks and the log: the key of the deployment is read if it is not there.
 func Shared(ctx context.Context, cfg config.Config, db *sqlstore.DB, next session.Store, o redisstore.Options) (sharedTier, error) {
 	if cfg.Redis.IsZero() {
 		return sharedTier{Store: next}, nil
 	}
 	o.Bound = cfg.RevocationBound
-	var err error
-	if o.Key, err = (&sqlstore.Settings{DB: db}).CacheKey(ctx); err != nil {
-		return sharedTier{}, err
+	if o.Key == nil {
+		var err error
+		if o.Key, err = (&sqlstore.Settings{DB: db}).CacheKey(ctx); err != nil {
+			return sharedTier{}, err
+		}
 	}
 	rdb := openRedis(cfg.Redis)
 	o.Number = cfg.Redis.DB

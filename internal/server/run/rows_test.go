@@ -147,7 +147,7 @@ func instanceOn(t *testing.T, cfg config.Config, db *sqlstore.DB) (*tiers, *sess
 	if err != nil {
 		t.Fatal(err)
 	}
-	stacked, err := stack(t.Context(), cfg, db, kept, rule, slog.New(slog.DiscardHandler), telemetry.NewMetrics("test"), &audit.Collector{})
+	stacked, err := stack(t.Context(), cfg, db, make([]byte, 32), kept, rule, slog.New(slog.DiscardHandler), telemetry.NewMetrics("test"), &audit.Collector{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,11 @@ func TestNoPortIsOpenWhileAStartWaitsForItsDatabase(t *testing.T) {
 	})
 }
 
+// TestADatabaseThatIsSlowForSomeSecondsEndsNoStart: FLAKEPASS_DATABASE_WAIT is a minute, whichever table a start waits for.
+func TestADatabaseThatIsSlowForSomeSecondsEndsNoStart(t *testing.T) {
+	startWithLocked(t, []string{"settings", "worker_nodes", "deployment"}, "127.0.0.1:0", "127.0.0.1:0", func() {})
+}
+
 // startWithLocked starts an instance for each table while that is locked, as by a statement that alters it. When the start
 // says that it waits, meanwhile is called, and then the lock goes.
 func startWithLocked(t *testing.T, tables []string, listen, ops string, meanwhile func()) {

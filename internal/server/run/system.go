@@ -40,6 +40,7 @@ type system struct {
 	kept      *sqlstore.Sessions
 	users     *sqlstore.Users
 	rule      *policy.Live
+	key       []byte // of the deployment, for what it keeps in Redis and counts
 	ids       *idworker.Worker
 	events    *eventIDs
 	counts    *activity.Counter // for the console, by the hour
@@ -86,6 +87,9 @@ func (s *system) openStores(ctx, work context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if s.key, err = patiently(ctx, s.cfg.DatabaseWait, s.log, (&sqlstore.Settings{DB: s.db}).CacheKey); err != nil {
+		return err
+	}
 	var closeLender func()
 	wait := s.cfg.DatabaseWait
 	if !LendsFromDatabase(s.cfg) {
@@ -112,7 +116,7 @@ func (s *system) openStores(ctx, work context.Context) (err error) {
 
 // stackTiers puts the tiers in front of what is kept, nearest last.
 func (s *system) stackTiers(ctx, work context.Context) (err error) {
-	if s.tiers, err = stack(ctx, s.cfg, s.db, s.kept, s.rule, s.log, s.metrics, s.collector); err != nil {
+	if s.tiers, err = stack(ctx, s.cfg, s.db, s.key, s.kept, s.rule, s.log, s.metrics, s.collector); err != nil {
 		return err
 	}
 	s.ends, s.ready.proven = append(s.ends, s.tiers.close), s.tiers.proven
@@ -122,8 +126,8 @@ func (s *system) stackTiers(ctx, work context.Context) (err error) {
 	s.redis = &redisWatch{common: s.tiers.common, bound: s.cfg.RevocationBound, log: s.log}
 	s.sessions = s.tiers.service(s.cfg.RevocationBound, s.kept, s.cfg.AuditLogins, s.ids, s.events, s.rule)
 	s.sessions.Rights = s.users
-	s.limits, err = limiter(ctx, s.cfg, s.db, s.tiers.common, s.rule, s.log, s.metrics)
-	return err
+	s.limits = limiter(ctx, s.cfg, s.db, s.key, s.tiers.common, s.rule, s.log, s.metrics)
+	return nil
 }
 
 // openPasswords opens what checks passwords and second factors.

@@ -51,7 +51,7 @@ func (t *tiers) close() {
 // stack puts the tiers together, from the request to the rows: Publisher (the streams of
 // services), memory, Redis, WriteBehind, ReadSlots, FreshPolicy, the rows. Without Redis
 // that tier is absent; with no room for entries nothing is cached at all.
-func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlstore.Sessions, rule *policy.Live,
+func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, key []byte, kept *sqlstore.Sessions, rule *policy.Live,
 	log *slog.Logger, metrics *telemetry.Metrics, collector *audit.Collector) (*tiers, error) {
 	t := &tiers{repair: session.NewRepair()}
 	// Half of the connections are for reading, half for those who log in and out.
@@ -94,7 +94,7 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 	metrics.Horizon(func() float64 { return session.Age(time.Now(), t.feed.Horizon()).Seconds() })
 	t.auditor = session.NewAuditor(t.truth, metrics.StaleAccept)
 	t.accepted = accepted(metrics, t.auditor)
-	if err := t.cache(ctx, cfg, db, redisstore.Options{Feed: t.feed, Unpublished: metrics.Unpublished, Foreign: foreign(metrics, collector), Log: log}, metrics); err != nil {
+	if err := t.cache(ctx, cfg, db, redisstore.Options{Key: key, Feed: t.feed, Unpublished: metrics.Unpublished, Foreign: foreign(metrics, collector), Log: log}, metrics); err != nil {
 		return nil, err
 	}
 	t.near = &broadcast.Publisher{Store: t.near, To: t.news}

@@ -19,7 +19,7 @@ const (
 // patiently returns what ask gets from the database. While that fails for a reason that may pass
 // by itself, it tries again, for limit at most, and says so. The limit begins with the first failure.
 // It returns an error of ctx if that ends meanwhile, and any other failure at once. The schema, the
-// policy, the worker number and whether there is an admin are asked so: a database that is slow for
+// policy, the key of the deployment, the worker number and whether there is an admin are asked so: a database that is slow for
 // some seconds then ends no start.
 func patiently[T any](ctx context.Context, limit time.Duration, log *slog.Logger, ask func(context.Context) (T, error)) (T, error) {
 	var none T
