@@ -80,7 +80,8 @@ func (w *Worker) Stats() Stats {
 }
 
 // Healthy is nil, or says what is wrong: [ErrClosed]; [ErrExhausted]; [ErrNoGrant] and the Lender's
-// error if the last attempt to get a longer range failed, even if the present range still lasts;
+// error if the last attempt to get a longer range failed, even if the present range still lasts, and
+// [ErrNoGrant] alone if the range is over and the Lender has not answered yet;
 // [ErrClockBehind] if the wall clock is behind the time that the Worker uses, and under ClockSteady
 // only if it is so far behind that a restart would be refused; [ErrTooFarAhead] if the next ID is
 // so far ahead of the clock that minting would be refused.
@@ -96,6 +97,9 @@ func (w *Worker) Healthy() error {
 		return fmt.Errorf("failing for %v, with %v of the range left: %w",
 			time.Duration(now-f.since)*time.Millisecond, w.Stats().FenceLeft, f.err)
 	}
+	if w.stuck(now) {
+		return fmt.Errorf("%w: the range is over, and there is no answer yet", ErrNoGrant)
+	}
 	behind := now - w.clock.wallMilli()
 	limit := MaxWait.Milliseconds()
 	if w.policy.strict() {
@@ -108,6 +112,19 @@ func (w *Worker) Healthy() error {
 		return err
 	}
 	return nil
+}
+
+// stuck reports that the range is over while the Lender is asked: what a Lender that stands still answers,
+// that the question took too long, comes seconds later.
+func (w *Worker) stuck(now int64) bool {
+	w.mu.Lock()
+	asking := w.flight != nil
+	w.mu.Unlock()
+	tick := w.tickOf(w.last() + 1)
+	if w.policy != ClockIgnore {
+		tick = max(tick, now/w.clock.unit)
+	}
+	return asking && tick >= w.tickOf(w.grant.Load().hi)
 }
 
 // minted is the value taken last, and how many were. A move of the word skips

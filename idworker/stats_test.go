@@ -244,3 +244,50 @@ func TestHealthySaysWhy(t *testing.T) {
 		healthy(idworker.ErrClosed)
 	})
 }
+
+// TestWorkerThatMintsNothingIsNotHealthy: a Lender that stands still has said nothing yet, and the range is over before
+// the question is given up. Before that, and after an answer, the Worker is well.
+func TestWorkerThatMintsNothingIsNotHealthy(t *testing.T) {
+	for _, policy := range []idworker.ClockPolicy{idworker.ClockSteady, idworker.ClockRefuse, idworker.ClockWait} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &standing{Lender: newStore(1)}
+			w := open(t, s, idworker.Options{Layout: twentieth(), Clock: policy})
+			go func() { _ = w.Run(t.Context()) }()
+			mints := func() bool {
+				ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+				defer cancel()
+				_, err := w.Next(ctx)
+				return err == nil
+			}
+			stopped := 0
+			for i := range 300 {
+				time.Sleep(50 * time.Millisecond) //nolint:forbidigo // of the bubble's clock
+				s.still.Store(i >= 100 && i < 200)
+				could, err := mints(), w.Healthy()
+				if !could {
+					stopped++
+				}
+				if !could && !errors.Is(err, idworker.ErrNoGrant) || i < 100 && err != nil {
+					t.Errorf("policy %d, %d: it mints: %v, and Healthy says %v", policy, i, could, err)
+				}
+			}
+			if err := w.Healthy(); stopped == 0 || err != nil {
+				t.Errorf("policy %d: it minted nothing %d times; at last %v", policy, stopped, err)
+			}
+		})
+	}
+}
+
+// A standing Lender does not answer while it stands still.
+type standing struct {
+	idworker.Lender
+	still atomic.Bool
+}
+
+func (s *standing) Extend(ctx context.Context, g idworker.Grant, until time.Time) (idworker.Grant, error) {
+	if s.still.Load() {
+		<-ctx.Done()
+		return idworker.Grant{}, ctx.Err()
+	}
+	return s.Lender.Extend(ctx, g, until)
+}

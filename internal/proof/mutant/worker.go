@@ -79,6 +79,8 @@ func worker() []Mutant {
 			"^TestSequenceKeepsTurning"),
 		sim("a range ends behind the layout", work,
 			"hi: uint64(min(hi, w.end())) << w.seqBits", "hi: uint64(hi) << w.seqBits"),
+		test("a worker whose lender stands still is healthy", "idworker/stats.go",
+			"\tif w.stuck(now) {\n", "\tif false && w.stuck(now) {\n", "^TestWorkerThatMintsNothing"),
 		test("the steady clock follows the wall clock back", "idworker/clock.go",
 			"if c.ahead = wall - after; c.ahead >= slack {", "if c.ahead = wall - after; c.ahead >= slack || c.ahead < 0 {",
 			"^TestSteadyClockCatchesUpAndNeverGoesBack$"),
