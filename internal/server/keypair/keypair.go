@@ -80,11 +80,11 @@ func (p *Pair) Warnings() []string {
 // them and not when they were written: a renewal may swap a link of a folder
 // above. changed is called with nil when others are in force, and with the reason
 // when they cannot be: the ones of before stay, and changed is not called again
-// until the files change. warn is called with each warning of [Pair.Warnings], once.
+// until the files change, or come into force. warn is called with each warning of [Pair.Warnings], once.
 func (p *Pair) Watch(ctx context.Context, every time.Duration, changed func(error), warn func(string)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	failed, warned := p.sum, ""
+	last, failing, warned := p.sum, false, ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -92,13 +92,10 @@ func (p *Pair) Watch(ctx context.Context, every time.Duration, changed func(erro
 		case <-tick.C:
 		}
 		sum, err := p.read(time.Now())
-		switch {
-		case err == nil && sum != failed:
-			changed(nil)
-		case err != nil && sum != failed:
+		if sum != last || failing != (err != nil) { // those of later come into force unchanged
 			changed(err)
 		}
-		failed = sum
+		last, failing = sum, err != nil
 		for _, text := range p.Warnings() {
 			if text != warned {
 				warn(text)

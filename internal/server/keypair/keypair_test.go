@@ -115,6 +115,32 @@ func TestRenewedCertificateIsShown(t *testing.T) {
 	})
 }
 
+// TestCertificateOfLaterIsReportedWhenItIsInForce: the last word in the log is not that it cannot be used.
+func TestCertificateOfLaterIsReportedWhenItIsInForce(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		cert, key := write(t, dir, "it", time.Now().Add(12*time.Hour))
+		p, err := keypair.Load(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said said[error]
+		go p.Watch(t.Context(), time.Second, said.add, func(string) {})
+		first := shown(t, p)
+		write(t, dir, "it", time.Now().Add(25*time.Hour)) // valid in an hour
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if got := said.list(); len(got) != 1 || got[0] == nil || !shown(t, p).Equal(first) {
+			t.Errorf("of later: reported %v", got)
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if got := said.list(); len(got) != 2 || got[1] != nil || shown(t, p).Equal(first) {
+			t.Errorf("in force: reported %v", got)
+		}
+	})
+}
+
 // TestCertificateThatEndsIsNamed: an operator who has no metric of it learns of a certificate
 // that nobody renews from the log and from /readyz, before it ends and after.
 func TestCertificateThatEndsIsNamed(t *testing.T) {
