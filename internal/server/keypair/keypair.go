@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -147,11 +148,17 @@ func usable(leaf *x509.Certificate, now time.Time) error {
 }
 
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	// To open a named pipe that nobody writes to would wait, and a signal would not end that.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator names the file
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // only read from
+	if info, err := f.Stat(); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
 	body, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(body) > maxFile {
 		err = fmt.Errorf("%s is longer than %d KiB", path, maxFile>>10)

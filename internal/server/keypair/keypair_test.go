@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +53,20 @@ func TestLoadSaysWhichFileIsWrong(t *testing.T) {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v; want a word about %q", c.name, err, c.want)
 		}
+	}
+}
+
+// TestNamedPipeIsNoKey: nobody may have written to it, and a stop would not end the wait. It could be read once only, and Watch reads
+// the files again.
+func TestNamedPipeIsNoKey(t *testing.T) {
+	dir := t.TempDir()
+	cert, _ := write(t, dir, "it", time.Now().Add(time.Hour))
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keypair.Load(cert, pipe); err == nil || !strings.Contains(err.Error(), pipe+" is not a regular file") {
+		t.Error(err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,17 @@ func write(t *testing.T, path string, text []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNamedPipeIsNoList: nobody may have written to it, and a stop would not end the wait.
+func TestNamedPipeIsNoList(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := breached.Open(pipe); err == nil || !strings.Contains(err.Error(), "it is not a regular file") {
+		t.Error(err)
 	}
 }
 
