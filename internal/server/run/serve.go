@@ -102,3 +102,12 @@ func split(api, console http.Handler) http.Handler {
 		api.ServeHTTP(w, r)
 	})
 }
+
+// counted knows how many requests are under way.
+func (p *ports) counted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.underWay.Add(1)
+		defer p.underWay.Add(-1)
+		next.ServeHTTP(w, r)
+	})
+}
