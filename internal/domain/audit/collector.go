@@ -28,8 +28,8 @@ const WriteEvery = time.Minute
 // the target, the actor and the place in common. Set the fields once, before use.
 //
 // No refused client waits for it. It takes bounded memory and loses no incident: those
-// of too many different kinds are summed up, see [MostKinds]. The last minute of an
-// instance that is killed is lost.
+// of too many different kinds are summed up, see [MostKinds]. What is not written yet
+// when an instance ends is lost: the last minute, or all of an outage of the database.
 type Collector struct {
 	Store Batch
 	IDs   ManyIDs
@@ -44,6 +44,7 @@ type Collector struct {
 
 	mu      sync.Mutex
 	seen    counts
+	leaving time.Time     // when the first was of those that are being written; zero if none are
 	writing chan struct{} // holds one thing while a write is under way; made by Flush
 }
 
@@ -83,7 +84,7 @@ func (t *Collector) Flush(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	seen := t.seen
-	t.seen = counts{}
+	t.seen, t.leaving = counts{}, seen.since(time.Time{})
 	t.mu.Unlock()
 	if len(seen.actions) == 0 {
 		return nil
@@ -94,6 +95,9 @@ func (t *Collector) Flush(ctx context.Context) error {
 	if err != nil {
 		t.putBack(&seen)
 	}
+	t.mu.Lock()
+	t.leaving = time.Time{}
+	t.mu.Unlock()
 	return err
 }
 
@@ -143,6 +147,9 @@ func (t *Collector) Close(ctx context.Context) {
 	last, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if err := t.Flush(last); err != nil {
-		t.Log.WarnContext(ctx, "security events of the last minute not recorded; look for them in the log", "err", err)
+		t.mu.Lock()
+		since := t.seen.since(t.leaving) // of an outage, or of the last minute
+		t.mu.Unlock()
+		t.Log.WarnContext(ctx, "security events not recorded; look for them in the log", "since", since.UTC(), "err", err)
 	}
 }

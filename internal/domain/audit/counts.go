@@ -158,6 +158,24 @@ func (c *counts) merge(other *counts) (summed int64) {
 	return summed
 }
 
+// since is when the first of them was, or earliest if that is before; of none it is earliest. The zero time is none.
+func (c *counts) since(earliest time.Time) time.Time {
+	earlier := func(at time.Time) {
+		if earliest.IsZero() || at.Before(earliest) {
+			earliest = at
+		}
+	}
+	for _, r := range c.actions {
+		for _, s := range r.kinds {
+			earlier(s.first)
+		}
+		for _, s := range r.sums {
+			earlier(s.first)
+		}
+	}
+	return earliest
+}
+
 // events are what is on record of c, without IDs.
 func (c *counts) events() (all []Event) {
 	for k, r := range c.actions {
