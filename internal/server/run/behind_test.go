@@ -1,0 +1,73 @@
+package run
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
+	"github.com/flakepass/flakepass/migrations"
+)
+
+// TestAnInstanceThatIsBehindLetsLoginsWait: docs/operating.md says for how long, and what is refused. The login elsewhere is
+// put into the row, with the ID of an instance that is ahead.
+func TestAnInstanceThatIsBehindLetsLoginsWait(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cfg, err := config.Load(config.Options{Environ: []string{
+		"FLAKEPASS_LISTEN=127.0.0.1:0", "FLAKEPASS_OPS_LISTEN=127.0.0.1:0", "FLAKEPASS_HASH_PROCESS=off", "FLAKEPASS_DATA_DIR=" + dir,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	err = Serve(ctx, cfg, io.Discard, io.Discard, func(public, _ string) {
+		defer stop()
+		post := func(path string) int {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+public+path, strings.NewReader(`{"username":"alice","password":"correct horse battery staple"}`))
+			if err != nil {
+				t.Error(err)
+				return 0
+			}
+			r.Header.Set("Content-Type", "application/json")
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Error(err)
+				return 0
+			}
+			_ = answer.Body.Close()
+			return answer.StatusCode
+		}
+		if made, opened := post("/v1/register"), post("/v1/login"); made != http.StatusCreated || opened != http.StatusOK {
+			t.Errorf("registered: %d, logged in: %d", made, opened)
+		}
+		db, err := sqlstore.Open(t.Context(), sqlstore.Options{Dialect: migrations.SQLite, Source: filepath.Join(dir, "flakepass.db"), Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = db.Close() }()
+		for _, c := range []struct {
+			behind time.Duration
+			want   int
+		}{{3 * time.Second, http.StatusOK}, {time.Minute, http.StatusServiceUnavailable}} {
+			ahead := time.Now().Add(c.behind)
+			statement(t, db, "UPDATE users SET token_id = ?", int64(idworker.Default().Smallest(ahead)))
+			got := post("/v1/login")
+			if got != c.want || got == http.StatusOK && time.Now().Before(ahead) {
+				t.Errorf("%v behind: %d, want %d; it waited: %v", c.behind, got, c.want, !time.Now().Before(ahead))
+			}
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
