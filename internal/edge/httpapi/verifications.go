@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -176,24 +175,6 @@ func (s *server) answer(ctx context.Context, token string) (answer wire.Verifica
 // ceilMS rounds up: an age in an answer may be too large, and not too small.
 func ceilMS(d time.Duration) wire.Millis {
 	return wire.Millis((d + time.Millisecond - 1).Truncate(time.Millisecond))
-}
-
-// side does n things, a few of them side by side.
-func side(n int, do func(i int)) {
-	if n == 1 {
-		do(0)
-		return
-	}
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(n, abreast) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	all.Wait()
 }
 
 func bindVerifications(c *gin.Context, now time.Time) (tokens []text, passive []bool, uses []session.Use, err error) {

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -91,5 +92,23 @@ func TestTokensOfOneQuestionAreExaminedAtTheSameTime(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestPanicAboutOneOfManyTokensIsOneAnswer: it happens in a goroutine of the handler, and ends neither the
+// process nor another request. The log has the stack of that goroutine.
+func TestPanicAboutOneOfManyTokensIsOneAnswer(t *testing.T) {
+	var log bytes.Buffer
+	h := asService(t, &world{panics: "a fault"}, func(o *httpapi.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	a := `"` + flakepass.NewToken(9).Reveal() + `"`
+	for _, tokens := range []string{a, a + "," + a} {
+		log.Reset()
+		status, body := send(t, h, "POST", "/v1/verifications", `{"tokens":[`+tokens+`]}`)
+		if status != 500 || !strings.Contains(body, `"code":"internal_error"`) || strings.Contains(body, "a fault") {
+			t.Errorf("%d %s", status, body)
+		}
+		if !strings.Contains(log.String(), "a fault") || !strings.Contains(log.String(), "world).Examine") {
+			t.Errorf("the log: %s", log.String())
+		}
 	}
 }
