@@ -1,6 +1,7 @@
 package flakepass
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,6 +22,9 @@ import (
 // reach the handler, nor a later reader of the request. The same is so for every other spelling of
 // these headers, such as X_Auth_Role and X.Auth.Role, which some frameworks read as X-Auth-Role.
 // The map of the request's headers is changed in place.
+//
+// The signature does not reach the handler either. A second Guard behind the first has it from the
+// context of the request, and checks all of its own conditions again.
 //
 // A request without any of these headers brings no token. One whose headers are
 // not believed, or not complete, is answered 503 and never 401: a proxy that got
@@ -84,6 +88,7 @@ func (f *Forwarded) take(r *http.Request) (who Identity, anonymous bool, err err
 		strip(r.Header, false)
 		return Identity{}, true, ErrMissing
 	}
+	claims.recall(r.Context())
 	now := time.Now()
 	if err = f.believe(r, &claims, now); err == nil {
 		who, err = claims.identity(now)
@@ -139,6 +144,23 @@ func claimsOf(h http.Header) (c claims, claimed bool) {
 		claimed = claimed || len(c[i]) > 0 && name != ExpiresInHeader && name != IdleExpiresInHeader
 	}
 	return c, claimed
+}
+
+type signatureKey struct{}
+
+// withSignature is r with the signature that it came with in its context: a Guard takes it out of
+// the headers. Only the signature is kept, and not that it was believed. So a second Guard believes
+// no other identity, method or path than the first, nor for longer than [ForwardWindow].
+func withSignature(r *http.Request, text string) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), signatureKey{}, &text)) // a context prints a string, and no pointer
+}
+
+// recall adds the signature that a Guard in front has taken out.
+func (c *claims) recall(ctx context.Context) {
+	const i = len(identityHeaders) - 1
+	if text, ok := ctx.Value(signatureKey{}).(*string); ok && len(c[i]) == 0 {
+		c[i] = []string{*text}
+	}
 }
 
 // value is the one value at i, or empty.

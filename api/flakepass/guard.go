@@ -91,6 +91,7 @@ func (g *Guard) Admit(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 // answered, for example to record it. If r may not go on, it has written nothing,
 // and its error is for [Guard.Refuse].
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	signature := r.Header[signatureHeader]
 	who, anonymous, err := g.ask(r)
 	if anonymous && g.optional && g.roles == nil {
 		return r, nil
@@ -103,6 +104,9 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, er
 	}
 	if !g.HideTimes {
 		setTimes(w.Header(), &who)
+	}
+	if g.Forwarded != nil && len(signature) == 1 {
+		r = withSignature(r, signature[0])
 	}
 	return with(r, &who), nil
 }
