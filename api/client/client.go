@@ -61,6 +61,7 @@ import (
 type Client struct {
 	base    *url.URL
 	http    *http.Client
+	long    *http.Client // for an answer of any length
 	own     func(context.Context) (credential, error)
 	retries int
 	page    int
@@ -73,7 +74,7 @@ type Options struct {
 	URL string
 	// HTTP sends the calls: whatever is to be known of TLS, proxies and time limits
 	// is in it. It is not changed; its CheckRedirect and its cookies are not used.
-	// nil means a client whose calls end after 30 seconds.
+	// nil means a client whose calls end after 30 seconds, but for [Client.ExportMe].
 	HTTP *http.Client
 	// Token is asked for the caller's token before every call that needs one. If Token fails, the
 	// call fails. nil is enough for [Client.Register], [Client.Login], [Client.ResetPassword] and
@@ -105,7 +106,7 @@ func New(o Options) (*Client, error) {
 	case o.PageSize < 0 || o.PageSize > 200:
 		return nil, errors.New("client: Options.PageSize must be from 1 to 200")
 	}
-	c := &Client{base: u, http: &http.Client{Timeout: 30 * time.Second}, retries: o.Retries, page: o.PageSize}
+	c := &Client{base: u, http: &http.Client{}, retries: o.Retries, page: o.PageSize}
 	switch {
 	case o.Token != nil:
 		c.own = func(ctx context.Context) (credential, error) { return o.Token(ctx) }
@@ -116,6 +117,10 @@ func New(o Options) (*Client, error) {
 		c.http.Transport, c.http.Timeout = o.HTTP.Transport, o.HTTP.Timeout
 	}
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.long = c.http
+	if o.HTTP == nil {
+		c.http = &http.Client{CheckRedirect: c.long.CheckRedirect, Timeout: 30 * time.Second}
+	}
 	if c.page == 0 {
 		c.page = 100
 	}

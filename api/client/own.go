@@ -58,14 +58,14 @@ func (c *Client) DeleteMe(ctx context.Context) (wire.DeletionAsked, error) {
 }
 
 // ExportMe copies to w what the server keeps of this client's own account, a [wire.MyData] in
-// JSON. It may be long. It fails with [ReauthenticationRequired] as [Client.DeleteMe] does, and
+// JSON. It may be long: of the limits of time, that of ctx holds, and the Timeout of [Options].HTTP. It fails with [ReauthenticationRequired] as [Client.DeleteMe] does, and
 // with [RateLimited]. What was copied before an error is no whole document.
 func (c *Client) ExportMe(ctx context.Context, w io.Writer) error {
 	req, err := c.request(ctx, read("/v1/me/export", nil))
 	if err != nil {
 		return err
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.long.Do(req)
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
 	}

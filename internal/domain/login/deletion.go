@@ -69,9 +69,10 @@ const exportPage = 500
 type Copy struct {
 	User   account.User
 	Logins []session.Login
-	// Events calls with each entry of the record that the user has made or that is about the
-	// account, the newest first. more says that there are older ones.
-	Events func(with func(audit.Event) error) (more bool, err error)
+	// Events calls with the entries of the record that the user has made or that are about the
+	// account, the newest first, a page at a time; a page may be empty. more says that there
+	// are older ones.
+	Events func(with func([]audit.Event) error) (more bool, err error)
 }
 
 // Export is a copy of what is kept of the user who is logged in. It needs a proof: a stolen
@@ -104,10 +105,10 @@ func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
 		return failed(err)
 	}
 	s.log(ctx, c, exporting.done, exporting.event, "user_id", user.ID)
-	return Copy{user, logins, func(with func(audit.Event) error) (bool, error) { return s.past(ctx, &user, with) }}, nil
+	return Copy{user, logins, func(with func([]audit.Event) error) (bool, error) { return s.past(ctx, &user, with) }}, nil
 }
 
-func (s *Service) past(ctx context.Context, user *account.User, with func(audit.Event) error) (more bool, err error) {
+func (s *Service) past(ctx context.Context, user *account.User, with func([]audit.Event) error) (more bool, err error) {
 	// A login is called by its user's name, which may have been that of another before.
 	since := idworker.Default().Time(user.ID)
 	renamed, err := s.Past.List(ctx, audit.Filter{Action: audit.UserRenamed, Target: user.ID, Limit: 1})
@@ -122,20 +123,19 @@ func (s *Service) past(ctx context.Context, user *account.User, with func(audit.
 		if err != nil {
 			return false, fmt.Errorf("login: export the record: %w", err)
 		}
-		for _, e := range page {
-			before = e.ID
-			if e.By.ID != user.ID && e.Target.ID != user.ID && e.Target.Kind != "login" {
-				continue // something else has that name
-			}
-			if n++; n > MostEvents {
-				return true, nil
-			}
-			if err := with(e); err != nil {
-				return false, err
-			}
+		last := len(page) < exportPage
+		if len(page) > 0 {
+			before = page[len(page)-1].ID
 		}
-		if len(page) < exportPage {
-			return false, nil
+		page = slices.DeleteFunc(page, func(e audit.Event) bool { // something else has that name
+			return e.By.ID != user.ID && e.Target.ID != user.ID && e.Target.Kind != "login"
+		})
+		if more = n+len(page) > MostEvents; more {
+			page = page[:MostEvents-n]
+		}
+		n += len(page)
+		if err := with(page); err != nil || more || last {
+			return more, err
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -121,8 +122,12 @@ func (s *server) exportMe(c *gin.Context) error {
 	return nil
 }
 
-// writeData writes a [wire.MyData], member by member.
-func writeData(w io.Writer, head wire.MyData, own *login.Copy) error {
+// pageTime is how long a page of an export may take to be read, and as long again to reach the client.
+const pageTime = 20 * time.Second
+
+// writeData writes a [wire.MyData], member by member. The limit of time for an answer counts anew
+// for each page.
+func writeData(w http.ResponseWriter, head wire.MyData, own *login.Copy) error {
 	text, err := json.Marshal(struct {
 		ExportedAt wire.Time        `json:"exported_at"`
 		Account    wire.User        `json:"account"`
@@ -140,13 +145,23 @@ func writeData(w io.Writer, head wire.MyData, own *login.Copy) error {
 		return err
 	}
 	between := ""
-	more, err := own.Events(func(e audit.Event) error {
-		line, err := json.Marshal(render.MyEvent(&e, own.User.ID, own.User.Username))
-		if err != nil {
-			return err
+	limit := http.NewResponseController(w)
+	anew := func() { _ = limit.SetWriteDeadline(time.Now().Add(pageTime)) } // what cannot has no limit
+	anew()
+	more, err := own.Events(func(page []audit.Event) error {
+		anew()
+		for i := range page {
+			line, err := json.Marshal(render.MyEvent(&page[i], own.User.ID, own.User.Username))
+			if err != nil {
+				return err
+			}
+			if err := out(append([]byte(between), line...)); err != nil {
+				return err
+			}
+			between = ",\n"
 		}
-		line, between = append([]byte(between), line...), ",\n"
-		return out(line)
+		anew()
+		return nil
 	})
 	if err != nil {
 		return err

@@ -43,6 +43,10 @@ func deletions() []Mutant {
 			Name: "deletions: what was asked for is decided of a row that has moved", File: store + "/accounts.go", Old: "row, c, err = db.hold(", New: "row, _, err = db.hold(",
 			Package: store, Test: "^TestAskedDeletionKnows",
 		},
+		{
+			Name: "deletions: an export has no longer than an answer", File: "internal/edge/httpapi/own.go", Old: "anew := func() { _ = limit.SetWriteDeadline(time.Now().Add(pageTime)) }", New: "anew := func() { _ = limit }",
+			Package: "internal/edge/httpapi", Test: "^TestExportThatTakesLongerThanAnAnswerArrives$",
+		},
 		row("a table is left out of the purge", "purge.go", "{\"login_guards\", \"guard\"}, ", "", "^TestPurgeLeaves"),
 		{
 			Name: "deletions: sums have names, which no purge finds", File: "internal/domain/audit/counts.go", Old: "entry.Name = \"\"", New: "entry.Name += \"\"",
