@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
@@ -88,7 +89,10 @@ func (s *server) findUser(c *gin.Context) error {
 		}
 		// A plus sign that was not escaped is a space here, and what was escaped twice has a percent
 		// sign. It is not guessed.
-		if *to = list[0]; name != "external_id" && strings.ContainsAny(*to, " %") {
+		if *to = list[0]; account.CheckExternalID(q.ExternalID) != nil {
+			return invalid.Of("query", "malformed", "an external ID has at most 190 characters, which all show, and no space at its ends; write a plus sign as %2B")
+		}
+		if name != "external_id" && strings.ContainsAny(*to, " %") {
 			return invalid.Of("query", "malformed", "a name has no space and no percent sign; write a plus sign as %2B, and escape once")
 		}
 		return s.found(c, q)

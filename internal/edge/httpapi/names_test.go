@@ -115,3 +115,14 @@ func TestNamesAndRoleAreChangedApart(t *testing.T) {
 		}
 	}
 }
+
+// TestUnescapedPlusOfAnExternalIDIsSaid: issuers.md has phone numbers in E.164 as external IDs. With a plus sign that was
+// not escaped the ID begins with a space, which no external ID does: that is 422, as of an alias, and not "there is no such user".
+func TestUnescapedPlusOfAnExternalIDIsSaid(t *testing.T) {
+	for _, query := range []string{"?external_id=+8613800138000", "?external_id=%208613800138000", "?external_id=a%00b"} {
+		w := &namesWorld{err: account.ErrNotFound}
+		if status, body := namesBy(t, w, servicekey.ReadUsers, "GET", "/v1/users"+query, ""); status != 422 {
+			t.Errorf("%s: %d %s, asked %q", query, status, body, w.asked)
+		}
+	}
+}
