@@ -16,6 +16,7 @@ import (
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/edge/requestid"
 )
 
@@ -108,8 +109,9 @@ func harmless(id string) bool {
 	return true
 }
 
-// likeToken reports whether a client may have put a token, a service key, or the token of a reset, where
+// likeToken reports whether a client may have put a token, a service key, the token of a reset or the credential of a device where
 // the ID of a request belongs: the ID is in the log and in the answer.
 func likeToken(id string) bool {
-	return len(id) >= flakepass.TokenLen && (strings.Contains(id, "fp_") || strings.Contains(id, "fpk_")) || len(id) >= account.ResetTokenLen && strings.Contains(id, "fpr_")
+	return len(id) >= flakepass.TokenLen && (strings.Contains(id, "fp_") || strings.Contains(id, "fpk_")) ||
+		len(id) >= account.ResetTokenLen && strings.Contains(id, "fpr_") || len(id) >= ratelimit.DeviceCredentialLen && strings.Contains(id, "fpd_")
 }

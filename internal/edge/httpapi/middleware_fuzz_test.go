@@ -8,6 +8,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
 // FuzzRequestID: the name goes into answers and log lines, so it never has a
@@ -42,7 +43,7 @@ func FuzzRequestID(f *testing.F) {
 
 // A token in the place of a request's name is not repeated, of whichever kind.
 func TestNoTokenNamesARequest(t *testing.T) {
-	for _, token := range []string{flakepass.NewToken(7).Reveal(), account.NewResetToken().Reveal()} {
+	for _, token := range []string{flakepass.NewToken(7).Reveal(), account.NewResetToken().Reveal(), flakepass.NewServiceKey(7).Reveal(), new(ratelimit.Limiter).NewDevice(ratelimit.Attempt{Account: "zoë", User: 7}).Reveal()} {
 		for _, given := range []string{token, "id-" + token, token + ".x"} {
 			if got := requestID(&http.Request{Header: http.Header{problem.RequestIDHeader: {given}}}); strings.Contains(got, token) {
 				t.Errorf("%.4s… is kept as the name of a request", token)

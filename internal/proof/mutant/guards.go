@@ -34,6 +34,10 @@ func guards() []Mutant {
 		guard("a second guard misses the signature", "api/flakepass/forwarded.go", "ok && len(c[i]) == 0 {", "ok && len(c[i]) != 0 {", "^TestGuardBehindAGuardBelievesTheSameProxy$"),
 		guard("a second guard believes what the first has left", "api/flakepass/forwarded.go", "\tif len(f.Keys) > 0 {\n", "\tif _, again := r.Context().Value(signatureKey{}).(*string); len(f.Keys) > 0 && !again {\n",
 			"^TestGuardBehindAGuardBelievesNothingElse$"),
+		{
+			Name: "guard: the credential of a device names a request", File: "internal/edge/httpapi/middleware.go", Old: " || len(id) >= ratelimit.DeviceCredentialLen && strings.Contains(id, \"fpd_\")", New: " && len(id) < ratelimit.DeviceCredentialLen",
+			Package: "internal/edge/httpapi", Test: "^TestNoTokenNamesARequest$",
+		},
 		guard("what is not believed stays", "api/flakepass/forwarded.go", "\tif err != nil {\n\t\tstrip(r.Header, false)\n", "\tif err != nil {\n", "^TestForwarded"),
 		guard("a forwarded identity that is not believed is a 401", "api/flakepass/forwarded.go",
 			"return Identity{}, false, fmt.Errorf(\"%w: %w\", ErrForwarded, err)", "return Identity{}, true, ErrMissing", "^TestForwarded"),
