@@ -89,6 +89,8 @@ func (g *Guard) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
+		delete(w.Header(), ExpiresInHeader) // a look at the token before this one may have set them
+		delete(w.Header(), IdleExpiresInHeader)
 		p := problem.Problem{Status: http.StatusUnauthorized, Code: refusal.code, Title: refusal.title}
 		if refusal == ErrMissing { // RFC 6750 section 3.1: no error code then
 			challenge(problem.NoError, "")

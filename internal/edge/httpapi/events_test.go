@@ -12,6 +12,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/proof/accounttest"
 )
@@ -92,5 +93,22 @@ func TestUndecidedIsLoggedUnderTheRequestsName(t *testing.T) {
 		if !strings.Contains(log.String(), "cannot tell") || !strings.Contains(log.String(), "request_id="+answered) {
 			t.Errorf("answered %q, logged as %s", answered, log.String())
 		}
+	}
+}
+
+// TestRefusedLoginHasNoTimeLeft: the guard believed the token, and the transaction found that the login
+// has ended: the 401 must not say that it has an hour left.
+func TestRefusedLoginHasNoTimeLeft(t *testing.T) {
+	h := handler(t, &world{change: &session.RefusedError{ID: 9, UserID: 7, Username: "zoë", Err: flakepass.ErrRevoked}}, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x/v1/me/reauthenticate", strings.NewReader(`{"password":"`+password+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+flakepass.NewToken(who.SessionID).Reveal())
+	req.Header.Set("Content-Type", "application/json")
+	status, body, header := byContract(t, h, req)
+	_, says := header[http.CanonicalHeaderKey(flakepass.ExpiresInHeader)]
+	if status != http.StatusUnauthorized || says {
+		t.Errorf("%d %s %s: %q", status, body, flakepass.ExpiresInHeader, header.Get(flakepass.ExpiresInHeader))
 	}
 }

@@ -38,6 +38,10 @@ func guards() []Mutant {
 			Name: "guard: the credential of a device names a request", File: "internal/edge/httpapi/middleware.go", Old: " || len(id) >= ratelimit.DeviceCredentialLen && strings.Contains(id, \"fpd_\")", New: " && len(id) < ratelimit.DeviceCredentialLen",
 			Package: "internal/edge/httpapi", Test: "^TestNoTokenNamesARequest$",
 		},
+		{
+			Name: "guard: a login that is over has time left", File: "api/flakepass/refusal.go", Old: "\t\tdelete(w.Header(), ExpiresInHeader)", New: "\t\t_ = ExpiresInHeader",
+			Package: "internal/edge/httpapi", Test: "^TestRefusedLoginHasNoTimeLeft$",
+		},
 		guard("what is not believed stays", "api/flakepass/forwarded.go", "\tif err != nil {\n\t\tstrip(r.Header, false)\n", "\tif err != nil {\n", "^TestForwarded"),
 		guard("a forwarded identity that is not believed is a 401", "api/flakepass/forwarded.go",
 			"return Identity{}, false, fmt.Errorf(\"%w: %w\", ErrForwarded, err)", "return Identity{}, true, ErrMissing", "^TestForwarded"),
