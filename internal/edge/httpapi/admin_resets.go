@@ -52,7 +52,7 @@ func (s *server) startReset(c *gin.Context, id idworker.ID) error {
 		resetWish
 		Reason text `json:"reason"`
 	}
-	if c.Request.ContentLength != 0 {
+	if !none(c.Request) {
 		if err := bind(c, &in); err != nil {
 			return err
 		}

@@ -103,7 +103,7 @@ func ofID(h func(c *gin.Context, id idworker.ID) error) func(*gin.Context) error
 
 // reasonOf is the reason in a body that need not be there.
 func reasonOf(c *gin.Context) (string, error) {
-	if c.Request.ContentLength == 0 {
+	if none(c.Request) {
 		return "", nil
 	}
 	var in struct {

@@ -116,7 +116,7 @@ func (s *server) logoutUser(c *gin.Context, id idworker.ID) error {
 		Class  given[text] `json:"device_class"`
 		Reason text        `json:"reason"`
 	}
-	if c.Request.ContentLength != 0 {
+	if !none(c.Request) {
 		if err := bind(c, &in); err != nil {
 			return err
 		}
