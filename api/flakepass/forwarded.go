@@ -108,7 +108,7 @@ func (f *Forwarded) believe(r *http.Request, c *claims, now time.Time) error {
 	}
 	if len(f.From) > 0 {
 		peer, err := netip.ParseAddrPort(r.RemoteAddr)
-		ip := peer.Addr().Unmap()
+		ip := peer.Addr().Unmap().WithZone("") // no prefix has a zone, and so none contains an address with one
 		if err != nil || !slices.ContainsFunc(f.From, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 			return fmt.Errorf("the connection comes from %q, which is not in Forwarded.From", r.RemoteAddr)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"regexp"
 	"testing"
 	"testing/synctest"
@@ -110,3 +111,20 @@ func TestGuardBehindAGuardBelievesNothingElse(t *testing.T) {
 
 // hides reports whether a text has no signature.
 func hides(text string) bool { return !signature.MatchString(text) }
+
+// TestProxyAtALinkLocalAddressIsBelieved: the connection of a link-local proxy has a zone, and
+// no netip.Prefix contains an address with one.
+func TestProxyAtALinkLocalAddressIsBelieved(t *testing.T) {
+	var why error
+	g := &flakepass.Guard{
+		Forwarded: &flakepass.Forwarded{From: []netip.Prefix{netip.MustParsePrefix("fe80::/10")}},
+		Undecided: func(_ *http.Request, err error) { why = err },
+	}
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.RemoteAddr = "[fe80::1%eth0]:4711"
+	flakepass.ForwardKey{}.Forward(r.Header, &flakepass.Identity{UserID: 7, Username: "zoë", Role: "user", SessionID: 9}, "", "")
+	w := httptest.NewRecorder()
+	if _, ok := g.Admit(w, r); !ok {
+		t.Errorf("%d: %v", w.Code, why)
+	}
+}
