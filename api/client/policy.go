@@ -66,6 +66,13 @@ func (c *Client) SetPolicy(ctx context.Context, to PolicyChange) (wire.PolicyCha
 			times[fmt.Sprintf("Limits.LoginPlace[%d]", i)] = rule.Period
 		}
 	}
+	if to.Overrides != nil {
+		for i, o := range *to.Overrides {
+			for name, t := range map[string]wire.Seconds{"IdleTimeout": o.IdleTimeout, "AbsoluteLifetime": o.AbsoluteLifetime, "TouchInterval": o.TouchInterval} {
+				times[fmt.Sprintf("Overrides[%d].%s", i, name)] = t
+			}
+		}
+	}
 	for name, t := range times {
 		if time.Duration(t)%time.Second != 0 {
 			return wire.PolicyChanged{}, fmt.Errorf("client: PolicyChange.%s must be whole seconds; it is %v", name, t)
