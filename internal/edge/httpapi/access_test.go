@@ -48,9 +48,9 @@ var access = map[string]class{
 
 	"POST /v1/verifications": services,
 	"GET /v1/revocations":    services,
-	"GET /v1/users":          keys,
-	"GET /v1/users/{id}":     keys,
-	"PATCH /v1/users/{id}":   keys,
+	"GET /v1/users":          issuers,
+	"GET /v1/users/{id}":     issuers,
+	"PATCH /v1/users/{id}":   issuers,
 	"POST /v1/introspect":    services,
 	"POST /v1/revoke":        services,
 	"POST /v1/issue":         issuers,
@@ -95,15 +95,14 @@ type class struct {
 }
 
 var (
-	public   = class{}
-	holders  = class{none: 401, tokenMissing: true}
-	people   = class{none: 401, ended: 401, tokenMissing: true}
-	leavers  = class{none: 401, ended: 401, tokenMissing: true, forbidden: true} // a service may not
+	public  = class{}
+	holders = class{none: 401, tokenMissing: true}
+	people  = class{none: 401, ended: 401, tokenMissing: true}
+	leavers = class{none: 401, ended: 401, tokenMissing: true, forbidden: true} // a service may not
+	// A token opens none of these, and is not looked at: see TestTokenWhereOnlyAKeyIsTakenIsToldSo.
 	issuers  = class{none: 401, ended: 403, user: 403, service: 403, admin: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
 	services = class{none: 401, ended: 401, user: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
-	// A token opens none of these, whoever holds it: see TestNamesAreForKeys.
-	keys   = class{none: 401, ended: 401, user: 403, service: 403, admin: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
-	admins = class{none: 401, ended: 401, user: 403, service: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
+	admins   = class{none: 401, ended: 401, user: 403, service: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
 )
 
 // TestEveryRouteIsForWhomTheTableSays: the routes are those of the router.

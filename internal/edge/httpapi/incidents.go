@@ -151,7 +151,7 @@ var problems = append([]knownProblem{
 	{login.ErrServiceLogin, problem.Problem{Status: 403, Code: "service_login_refused", Title: "a service does not log in with a password",
 		Detail: "use a service key; an operator makes one for this account"}},
 	{errNoKey, problem.Problem{Status: 403, Code: "service_key_required", Title: "a service key is needed",
-		Detail: "send a service key with the scope issue; no token may do this"}},
+		Detail: "send a service key with the scope of this route; no token may do this"}},
 	{login.ErrIssueRole, problem.Problem{Status: 403, Code: "role_not_issuable", Title: "the account is of an admin or a service",
 		Detail: "an operator can make a key with the scope issue:any-role, which opens such logins as well"}},
 	{session.ErrRequestReused, problem.Problem{Status: 422, Code: "idempotency_key_reused", Title: "the Idempotency-Key was used before",

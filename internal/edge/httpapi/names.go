@@ -6,7 +6,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
@@ -15,21 +14,13 @@ import (
 	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
-// nameRoutes are for back ends with a service key that keep the names of users.
+// nameRoutes are for back ends with a service key that keep the names of users. A token has no scope: the login of
+// a service may do less than its keys, and admins have routes of their own.
 func (s *server) nameRoutes(v1 gin.IRouter) {
-	read := v1.Group("/users", s.admitService(servicekey.ReadUsers), s.do(s.byKey), s.do(s.quotaOfOne))
+	read := v1.Group("/users", s.admitKey(servicekey.ReadUsers), s.do(s.quotaOfOne))
 	read.GET("", s.do(s.findUser))
 	read.GET("/:id", s.do(ofID(s.oneUser)))
-	v1.PATCH("/users/:id", s.admitService(servicekey.WriteUsers), s.do(s.byKey), s.do(s.quotaOfOne), s.do(ofID(s.changeNames)))
-}
-
-// byKey lets those through who have shown a service key. A token has no scope: the login of
-// a service may do less than its keys, and admins have routes of their own.
-func (s *server) byKey(c *gin.Context) error {
-	if keyID(c) == 0 {
-		return s.forbidden(c, flakepass.ErrForbidden)
-	}
-	return nil
+	v1.PATCH("/users/:id", s.admitKey(servicekey.WriteUsers), s.do(s.quotaOfOne), s.do(ofID(s.changeNames)))
 }
 
 // errApart means that one request asks for two changes that are made apart.

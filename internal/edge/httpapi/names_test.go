@@ -126,3 +126,15 @@ func TestUnescapedPlusOfAnExternalIDIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestTokenWhereOnlyAKeyIsTakenIsToldSo: no token of any role may look a user up at /v1/users, that of an admin
+// neither, so the answer names no role. It is that of POST /v1/issue.
+func TestTokenWhereOnlyAKeyIsTakenIsToldSo(t *testing.T) {
+	for _, role := range []string{"admin", "service"} {
+		h := handler(t, &world{role: role}, func(o *httpapi.Options) { o.People.Names = &namesWorld{} })
+		status, body := send(t, h, "GET", "/v1/users?username=alice", "")
+		if status != 403 || !strings.Contains(body, `"code":"service_key_required"`) {
+			t.Errorf("%s: %d %s", role, status, body)
+		}
+	}
+}
