@@ -80,6 +80,7 @@
 //	                            in Authorization beside Guard.Header; empty ones count
 //	401  token_missing          no token; WWW-Authenticate has no error then
 //	401  token_malformed        never was a token; no server was asked
+//	401  key_not_accepted       a service key, which is no token
 //	401  token_invalid          there is none, or its secret is wrong
 //	401  token_expired          the absolute lifetime is over
 //	401  token_idle_timeout     unused for longer than the idle timeout

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -141,4 +143,17 @@ func FuzzParseServiceKey(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestManualHasEveryCodeOfAGuard: what a Guard says to a service key is in the list, too.
+func TestManualHasEveryCodeOfAGuard(t *testing.T) {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Authorization", "Bearer "+flakepass.NewServiceKey(7).Reveal())
+	w := httptest.NewRecorder()
+	(&flakepass.Guard{}).Admit(w, r)
+	var p struct{ Code string }
+	manual, err := os.ReadFile("doc.go")
+	if err != nil || json.Unmarshal(w.Body.Bytes(), &p) != nil || !strings.Contains(string(manual), "//\t401  "+p.Code) {
+		t.Errorf("%d %q is not in the manual, %v", w.Code, p.Code, err)
+	}
 }
