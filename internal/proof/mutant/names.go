@@ -27,6 +27,8 @@ func names() []Mutant {
 		name("the next holder of a name takes its devices over", "internal/domain/account/user.go", "if u.CountedByID {", "if u.CountedByID && u.Username == \"\" {", store, "^TestRenameKeepsTheBudget/^SQLite$"),
 		name("a rename is not stamped", names, "renamed_at = \"+u.DB.d.max+\"(COALESCE(renamed_at, 0) + 1, \"+u.DB.d.now+\"), \"+", "\"+", store, "^TestPollBringsRenames/^SQLite$"),
 		name("memory goes on with the old name", memory+"/sessions.go", "renamed && !t.after(s, at) {", "renamed && at.IsZero() {", memory, "^TestRenamedAreRead"),
+		name("memory keeps an ended login with its name", memory+"/sessions.go", "\t\treturn age < t.life\n", "\t\treturn age < t.life || true\n", store, "^TestMemoryBringsNoName.*/^SQLite$"),
+		name("an end that is known is undecided while nobody can be asked", memory+"/sessions.go", "if known && !s.Alive()", "if known && false && !s.Alive()", memory, "^TestEndIsReadAgain"),
 		name("too many renames are forgotten", memory+"/changes.go", "\t\tt.Doubt()\n\t}\n\tfor i", "\t}\n\tfor i", memory, "^TestRenamedAreRead"),
 		name("Redis goes on with the old name", redis+"/sessions.go", "renamed && session.Age(now, at) < t.life+t.Skew {", "renamed && at.IsZero() {", redis, "^TestRenamedValues"),
 		name("a Remote goes on with the old name", "api/flakepass/remote_cache.go", " || r.known.oldName(e) {", " {", remote, "^TestRenameIsKnown"),

@@ -337,3 +337,55 @@ func TestRenamedAreReadAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestEndIsReadAgainForItsName: the user of an ended session may be renamed, or be deleted and
+// purged. While the next tier cannot answer, what ended stays refused.
+func TestEndIsReadAgainForItsName(t *testing.T) {
+	for name, end := range map[string]func(*memstore.Sessions, *fake){
+		"it was read": func(_ *memstore.Sessions, next *fake) { next.set(gone(7, session.LoggedOut)) },
+		"it was received": func(tier *memstore.Sessions, next *fake) {
+			next.set(alive(7))
+			mustBe(t, tier, 7, "")
+			tier.ApplyEnd(gone(7, session.LoggedOut))
+			next.set(gone(7, session.LoggedOut))
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			next := &fake{}
+			tier, h := openFed(t, next)
+			h.poll()
+			end(tier, next)
+			mustBe(t, tier, 7, session.LoggedOut)
+			asked := next.asked()
+			mustBe(t, tier, 7, session.LoggedOut)
+			if next.asked() != asked {
+				t.Errorf("%s: asked again at once", name)
+			}
+			is := func(username string) {
+				t.Helper()
+				if got, err := tier.Get(t.Context(), 7, session.Hash{}); err != nil || got.Ended != session.LoggedOut || got.Username != username {
+					t.Errorf("%s: ended %q of %q, %v; want of %q", name, got.Ended, got.Username, err, username)
+				}
+			}
+			time.Sleep(time.Second)
+			tier.ApplyPoll(session.News{Renames: []session.Rename{{UserID: owner, At: time.Now()}}})
+			is("ada") // the next tier does not know of the rename yet
+			time.Sleep(time.Second)
+			next.fail(errors.New("no route"))
+			is("ada")
+			next.fail(nil)
+			renamed := gone(7, session.LoggedOut)
+			renamed.Username = "ada2"
+			next.set(renamed)
+			is("ada2")
+			time.Sleep(session.Life(bound))
+			next.fail(errors.New("no route"))
+			is("ada2")
+			is("ada2")
+			next.fail(session.ErrNotFound)
+			if _, err := tier.Get(t.Context(), 7, session.Hash{}); !errors.Is(err, session.ErrNotFound) {
+				t.Errorf("%s: after the purge: %v", name, err)
+			}
+		})
+	}
+}

@@ -156,9 +156,12 @@ func (t *Sessions) Close() { t.cache.StopAllGoroutines() }
 // A stranger, who does not have the token, gets what is remembered, however old that is. The hash
 // of a session never changes, so such an answer is good for a refusal. So a stranger cannot make
 // this tier ask again for a session that it remembers, nor make it forget the session.
+//
+// An end that is known is repeated also while the next tier cannot answer.
 func (t *Sessions) Get(ctx context.Context, id idworker.ID, shown session.Hash) (session.Session, error) {
 	var s session.Session
-	if e, ok := t.cache.GetIfPresent(id); ok {
+	e, known := t.cache.GetIfPresent(id)
+	if known {
 		now := t.Now()
 		if t.believe(id, e, now, &s) {
 			if s.Source = session.FromMemory; !s.Horizon.IsZero() {
@@ -174,14 +177,18 @@ func (t *Sessions) Get(ctx context.Context, id idworker.ID, shown session.Hash) 
 	// Two tries. The next tier may remember its answer, too. That answer may still be young enough
 	// when the next tier gives it, and too old when it arrives here.
 	for range 2 {
-		e, err := t.loaded(ctx, id, shown)
+		fresh, err := t.loaded(ctx, id, shown)
 		if err != nil {
+			if known && !s.Alive() && !errors.Is(err, session.ErrNotFound) {
+				t.cache.SetIfAbsent(id, e)
+				return s, nil
+			}
 			return session.Session{}, err
 		}
-		if t.believe(id, e, t.Now(), &s) || !e.hash.Equal(&shown) {
+		if t.believe(id, fresh, t.Now(), &s) || !s.Alive() || !fresh.hash.Equal(&shown) {
 			return s, nil
 		}
-		t.drop(id, e)
+		t.drop(id, fresh)
 	}
 	return session.Session{}, fmt.Errorf("memstore: %w", errStale)
 }
@@ -202,32 +209,34 @@ func (t *Sessions) drop(id idworker.ID, e *entry) {
 // now, a time that was read after e was. Every answer passes here: no session is accepted whose
 // end is known.
 //
+// An end is final, but not the name that is remembered with it: the user may be renamed, or
+// deleted and purged. So an end is repeated for as long as an alive answer may be, too.
+//
 // An answer that this process itself has read from the database is good until its as-of is as old
 // as the bound. Any other answer, or an older one, needs a horizon that is young enough, and no
 // end of its session may be known up to that horizon. Its as-of must not be so old that the end
 // may have been forgotten again.
 func (t *Sessions) believe(id idworker.ID, e *entry, now time.Time, s *session.Session) bool {
 	e.session(id, s)
-	if !s.Alive() {
-		return true
-	}
 	// Before the tombstones are looked at, so that they hold at least all that the
 	// horizon stands for.
 	var horizon time.Time
 	if t.Feed != nil {
 		horizon = t.Feed.Horizon()
 	}
-	if why, dead := t.tombstones.find(s.UserID, s.Slot, s.ID); dead {
+	if why, dead := t.tombstones.find(s.UserID, s.Slot, s.ID); dead && s.Alive() {
 		s.Ended = why
-		return true
-	}
-	if d := t.doubt.Load(); d != nil && !t.after(s, *d) {
-		return false
 	}
 	if at, renamed := t.renames.Of(s.UserID); renamed && !t.after(s, at) {
 		return false // it may have the old name
 	}
 	age := session.Age(now, s.AsOf)
+	if !s.Alive() {
+		return age < t.life
+	}
+	if d := t.doubt.Load(); d != nil && !t.after(s, *d) {
+		return false
+	}
 	if age < t.Bound && (s.Source == session.FromDatabase || t.Feed == nil) {
 		return true
 	}
