@@ -194,9 +194,9 @@ type Filter struct {
 // At is when the event was made.
 func (e *Event) At() wire.Time { return wire.At(idworker.Default().Time(e.ID)) }
 
-// Without is a value of the record without the members that out names, at any depth; nil if
-// the value cannot be read.
-func Without(value []byte, out func(name string) bool) json.RawMessage {
+// Without is a value of the record without the members that out names, of objects at any depth; nil
+// if the value cannot be read.
+func Without(value []byte, out func(of map[string]any, name string) bool) json.RawMessage {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
@@ -211,10 +211,10 @@ func Without(value []byte, out func(name string) bool) json.RawMessage {
 	return text
 }
 
-func strip(v any, out func(name string) bool) {
+func strip(v any, out func(of map[string]any, name string) bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		maps.DeleteFunc(v, func(name string, _ any) bool { return out(name) })
+		maps.DeleteFunc(v, func(name string, _ any) bool { return out(v, name) })
 		for _, inner := range v {
 			strip(inner, out)
 		}

@@ -124,14 +124,17 @@ func alone[T any](list []T) any {
 const mostListed = 50
 
 // endedEntries are several sessions of one user, who is the target of the event, and those
-// in which the user acts for others. If they are
+// in which the user acts for others. Those others are there by their IDs only: a purge takes a
+// name out of the events about its user. If they are
 // too long for the record, the names of the devices are left out, then all but the IDs, then
 // those above mostListed: an end must not fail for what a phone is called, or for its number.
 func endedEntries(user idworker.ID, was []Session) any {
 	list := make([]endedEntry, len(was))
 	for i := range was {
 		list[i] = endedEntryOf(&was[i])
-		if len(was) > 1 && was[i].UserID == user {
+		if was[i].UserID != user {
+			list[i].Username = ""
+		} else if len(was) > 1 {
 			list[i].UserID, list[i].Username = 0, ""
 		}
 	}

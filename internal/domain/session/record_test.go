@@ -86,6 +86,19 @@ func TestALogoutThatIsNotRecordedNeedsNoIDOfItsOwn(t *testing.T) {
 // with is text with that ID in the place of %.
 func with(text string, id idworker.ID) string { return strings.ReplaceAll(text, "%", id.String()) }
 
+// TestEndOfAnAdminNamesNobodyElse: no purge of those for whom the admin acted finds this event.
+func TestEndOfAnAdminNamesNobodyElse(t *testing.T) {
+	own := session.Session{ID: 50, UserID: 7, Username: "root", Role: "admin"}
+	of := session.Session{ID: 60, UserID: 8, Username: "zebulon", Role: "user", Slot: session.SlotOfAct, Act: 7}
+	e := session.Ending{UserID: 7, Reason: session.LoggedOut, Record: &session.Record{ID: 99, By: audit.Actor{ID: 7, Session: 50, Name: "root", Via: audit.ViaAPI}, Need: audit.NeedsLogin, Reason: session.Everywhere}}
+	for _, was := range [][]session.Session{{own, of}, {of}} {
+		event, err := e.EventOfUser(was)
+		if old := string(event.Old); err != nil || strings.Contains(old, "zebulon") || !strings.Contains(old, `"session_id":"60","user_id":"8"`) {
+			t.Errorf("%d sessions: %s, %v", len(was), old, err)
+		}
+	}
+}
+
 // TestNoEndFailsForItsRecord: however many sessions end, and whatever their devices are called.
 func TestNoEndFailsForItsRecord(t *testing.T) {
 	p := policy.Default()

@@ -16,7 +16,10 @@ func MyEvent(e *audit.Event, me idworker.ID, name string) wire.MyEvent {
 	out := wire.MyEvent{ID: wire.ID(e.ID), At: e.At(), Action: string(e.Action), Via: e.By.Via, ByMe: e.By.ID == me}
 	mine := e.Target.ID == 0 || e.Target.Kind == "user" && e.Target.ID == me || e.Target.Kind == "login" && e.Target.Name == name
 	if mine {
-		out.Old, out.New = audit.Without(e.Old, others), audit.Without(e.New, others)
+		foreign := func(of map[string]any, name string) bool {
+			return !slices.Contains(own, name) || name == "username" && of["user_id"] != nil && of["user_id"] != me.String()
+		}
+		out.Old, out.New = audit.Without(e.Old, foreign), audit.Without(e.New, foreign)
 	}
 	if mine && (out.ByMe || e.Action.Coded()) {
 		out.Reason, _, _ = strings.Cut(e.Reason, ": issued by")
@@ -33,6 +36,3 @@ var own = []string{
 	"session_id", "user_id", "username", "aliases", "last_seen_at", "device_class", "device_name", "new_device", "ended_device_class", "reason",
 	"key_id", "scopes", "expires_at", "role", "disabled_at", "count", "first_at", "last_at", "left",
 }
-
-// others reports a member that is none of these.
-func others(name string) bool { return !slices.Contains(own, name) }

@@ -40,3 +40,13 @@ func TestMyEventNamesNobodyElse(t *testing.T) {
 		}
 	}
 }
+
+// TestMyEventHasNoNameOfWhomAnAdminActedFor: earlier versions have written it into the event of
+// the end of all logins of the admin.
+func TestMyEventHasNoNameOfWhomAnAdminActedFor(t *testing.T) {
+	e := audit.Event{ID: 9, Action: audit.LoginLoggedOut, Target: audit.AboutUser(7, "root"), By: audit.Actor{ID: 7, Name: "root"},
+		Old: []byte(`[{"session_id":"50","user_id":"7","username":"root"},{"session_id":"60","user_id":"8","username":"zebulon"}]`)}
+	if got := string(render.MyEvent(&e, 7, "root").Old); got != `[{"session_id":"50","user_id":"7","username":"root"},{"session_id":"60","user_id":"8"}]` {
+		t.Errorf("the export of root has %s", got)
+	}
+}

@@ -29,6 +29,16 @@ func deletions() []Mutant {
 		row("a purge comes at once", "purge.go", "WHERE id = ? AND deleted_at < ?\"+u.DB.d.forRead, int64(id), before.UnixMilli()", "WHERE id = ?\"+u.DB.d.forRead, int64(id)", "^TestPurgeIsNotEarly"),
 		row("the record keeps the name of an actor", "purge.go", "SET actor = '', address = ''", "SET address = ''", "^TestPurgeLeaves"),
 		row("values keep the name", "purge.go", "slices.Contains(personal, name)", "slices.Contains(personal[:0], name)", "^TestPurgeLeaves"),
+		row("the ends of admins keep the name of whom they acted for", "purge.go", "n, err = u.forgetActs(ctx, &user, limit)", "n, err = 0, nil", "^TestPurgeLeaves"),
+		row("the ends of admins lose the names of others", "purge.go", "name == \"username\" && of[\"user_id\"] == user.ID.String()", "name == \"username\" && of[\"user_id\"] != nil", "^TestPurgeLeaves"),
+		{
+			Name: "deletions: the ends of an admin name those for whom the admin acted", File: "internal/domain/session/record.go", Old: "\t\t\tlist[i].Username = \"\"\n\t\t} else", New: "\t\t} else",
+			Package: "internal/domain/session", Test: "^TestEndOfAnAdminNames",
+		},
+		{
+			Name: "deletions: an admin's export names those for whom the admin acted", File: "internal/edge/render/mydata.go", Old: "of[\"user_id\"] != me.String()", New: "of[\"user_id\"] == \"\"",
+			Package: "internal/edge/render", Test: "^TestMyEventHasNoName",
+		},
 		row("the address of the own login stays", "purge.go", "address = \", address = ''\"", "address = \"\"", "^TestPurgeLeaves"),
 		row("a former name stays", "purge.go", "names = append(names, hadName{renames[i].Target, from, renames[i].ID})", "_ = i", "^TestPurgeLeaves"),
 		row("the next holder of a name is forgotten", "purge.go", "id >= ? AND id < ? OR", "(id >= ? OR id < ?) OR", "^TestPurgeLeaves"),

@@ -5,6 +5,7 @@ package sqlstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -36,6 +37,37 @@ func (w *world) impersonates(t *testing.T, admin session.Session, user idworker.
 	begun, err := w.login(t.Context(), acting(acts(admin), user))
 	must(t, err)
 	return begun
+}
+
+// TestPurgeLeavesNoNameInTheEndsOfAnAdmin: the event of the end of all logins of an admin has the
+// impersonations, too. Earlier versions have written the names of their users into it.
+func TestPurgeLeavesNoNameInTheEndsOfAnAdmin(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		const name = "zebulon"
+		root := w.begin(t, w.admin(t, "root"))
+		w.admin(t, "second")
+		user, other := w.user(t, name), w.user(t, "ada")
+		w.impersonates(t, root, user)
+		_, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: root.UserID, Reason: session.LoggedOut, Record: w.byShell()}, 0)
+		must(t, err)
+		earlier := make([]audit.Event, 3)
+		for i := range earlier {
+			earlier[i] = audit.Event{ID: w.ids.next(0), By: shell, Need: audit.NeedsNothing, Action: audit.LoginEnded, Target: audit.AboutUser(root.UserID, "root"),
+				Old: fmt.Appendf(nil, `[{"session_id":"1","device_name":"desk"},{"session_id":"2","user_id":"%v","username":"ada"},{"session_id":"3","user_id":"%v","username":"zebulon"}]`, other, user)}
+		}
+		must(t, (&sqlstore.Audit{DB: w.DB}).AppendAll(t.Context(), earlier))
+		_, err = w.delete(t.Context(), user, name)
+		must(t, err)
+		w.run(t, "UPDATE users SET deleted_at = 1 WHERE id = ?", int64(user))
+		if n, err := w.users.Forget(t.Context(), account.User{ID: user, Username: name}, 2); err != nil || n != 2 {
+			t.Errorf("found %d, %v, of three by twos", n, err)
+		}
+		w.deletions(time.Hour).AfterSweep(t.Context())
+		w.wantNowhere(t, name, user)
+		if n := w.number(t, "SELECT COUNT(*) FROM audit_events WHERE INSTR(old_value, 'ada') > 0 AND INSTR(old_value, 'desk') > 0"); n != 3 {
+			t.Errorf("%d of 3 events have the name of another, and the device of the admin", n)
+		}
+	})
 }
 
 // TestAnImpersonationIsNoneOfTheUsersSessions: whoever counts, ends or chooses among those

@@ -67,6 +67,11 @@ func (u *Users) Forget(ctx context.Context, user account.User, limit int) (int, 
 		n, err = u.forgetName(ctx, &user, &names[i], limit)
 		found = max(found, n)
 	}
+	if err == nil {
+		var n int
+		n, err = u.forgetActs(ctx, &user, limit)
+		found = max(found, n)
+	}
 	for i := 0; err == nil && found < limit && i < len(names); i++ {
 		err = u.forgetElsewhere(ctx, &user, names[i].name)
 	}
@@ -88,6 +93,32 @@ func (u *Users) forgetName(ctx context.Context, user *account.User, had *hadName
 		err = u.forget(ctx, acted, met)
 	}
 	return max(len(acted), len(met)), err
+}
+
+// forgetActs takes the name of a user out of the ends of the admins who acted for the user.
+// Earlier versions have written it there.
+func (u *Users) forgetActs(ctx context.Context, user *account.User, limit int) (int, error) {
+	var admins []int64
+	err := u.DB.query(ctx, &admins, "SELECT actor_id FROM audit_events WHERE action = ? AND target_id + 0 = ?", string(audit.ImpersonationBegan), int64(user.ID))
+	slices.Sort(admins)
+	var met []namedRow
+	for _, admin := range slices.Compact(admins) {
+		var of []namedRow
+		if err == nil {
+			err = u.DB.query(ctx, &of, namedColumns+"target_id = ? AND action IN (?, ?) AND INSTR(old_value, ?) > 0 ORDER BY id LIMIT ?",
+				admin, string(audit.LoginEnded), string(audit.LoginLoggedOut), `"user_id":"`+user.ID.String()+`","username"`, limit)
+		}
+		met = append(met, of...)
+	}
+	if err != nil {
+		return 0, err
+	}
+	theirs := func(of map[string]any, name string) bool {
+		return name == "username" && of["user_id"] == user.ID.String()
+	}
+	return len(met), u.each(ctx, met, func(tx *gorm.DB, row *namedRow) error {
+		return tx.Exec("UPDATE audit_events SET old_value = ? WHERE id = ?", notNull(audit.Without(row.OldValue, theirs)), row.ID).Error
+	})
 }
 
 // forgetTogether is how many rows one transaction of forget writes, a statement each: few enough
@@ -140,7 +171,7 @@ func nameless(value []byte) []byte {
 	if !slices.ContainsFunc(personal, func(name string) bool { return bytes.Contains(value, []byte(`"`+name+`"`)) }) {
 		return notNull(value)
 	}
-	return notNull(audit.Without(value, func(name string) bool { return slices.Contains(personal, name) }))
+	return notNull(audit.Without(value, func(_ map[string]any, name string) bool { return slices.Contains(personal, name) }))
 }
 
 // gone stands for a name in the history of the policy and of the sweeps, which have no ID.
