@@ -18,8 +18,8 @@ import (
 
 // A look is where something was found that could not be cleared, and at how many logins.
 type look struct {
-	from  Cursor
-	limit int
+	from, end Cursor
+	limit     int
 }
 
 // A reach is how far this instance has looked at a part: up to where in each stage, and what
@@ -65,7 +65,7 @@ func (p *pass) part(ctx context.Context, m Marks) error {
 // again looks where something could not be cleared before, unless the mark of all has come by.
 func (p *pass) again(ctx context.Context, left []look, all *Marks) error {
 	for i, l := range left {
-		if !l.from.beyond(all.begin(l.from.Stage)) {
+		if !l.end.beyond(all.begin(l.from.Stage)) {
 			continue
 		}
 		to, err := p.step(ctx, l.from, l.limit)

@@ -147,6 +147,60 @@ func TestPartLooksAgainAtWhatItCouldNotClear(t *testing.T) {
 	})
 }
 
+// staged clears, as the database does, only by the condition of the stage that it is told: what is
+// idle is not expired.
+type staged struct{ *parted }
+
+func (s staged) Clear(ctx context.Context, m sweep.Marks, stage sweep.Stage, logins []sweep.Login, events []idworker.ID) (int, error) {
+	if stage != sweep.Idle {
+		return 0, nil
+	}
+	return s.parted.Clear(ctx, m, stage, logins, events)
+}
+
+// TestPartClearsAtItsSecondLookWhatWasHeld by another transaction at the first look: by the
+// condition of the stage in which it was found.
+func TestPartClearsAtItsSecondLookWhatWasHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		s := inParts(w, 1000, "admin")
+		w.Store = staged{s}
+		held := w.store.left[sweep.Idle][500]
+		s.held[held.Token] = true
+		if r := w.once(t); r.Cleared != 999 {
+			t.Fatalf("%+v", r)
+		}
+		delete(s.held, held.Token)
+		for range 3 {
+			w.once(t)
+		}
+		if w.store.cleared[held.Token] != 1 {
+			t.Error("a login that was held once is never cleared")
+		}
+	})
+}
+
+// TestPartLooksAgainAlsoWhereItsFirstLookBegan: at the mark of all. In a small
+// deployment it is the only look of the pass.
+func TestPartLooksAgainAlsoWhereItsFirstLookBegan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		s := inParts(w, 300, "admin")
+		held := w.store.left[sweep.Idle][100]
+		s.held[held.Token] = true
+		if r := w.once(t); r.Cleared != 299 {
+			t.Fatalf("%+v", r)
+		}
+		delete(s.held, held.Token)
+		for range 3 {
+			w.once(t)
+		}
+		if w.store.cleared[held.Token] != 1 {
+			t.Error("a login that was held at the first look is not looked at again")
+		}
+	})
+}
+
 // TestCountLooksAtLessThatTakesTooLong, instead of failing.
 func TestCountLooksAtLessThatTakesTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -97,13 +97,17 @@ func (p *pass) step(ctx context.Context, from Cursor, limit int) (to Cursor, err
 	stale, to, err := p.Store.Stale(ctx, p.marks, from, limit)
 	if err == nil && len(stale) > 0 {
 		start = time.Now()
-		err = p.batch(ctx, stale)
+		err = p.batch(ctx, from.Stage, stale)
 	}
 	took := time.Since(start)
 	switch {
 	case err == nil || errors.Is(err, errTooMany):
 		if p.marks.Part != nil && int(p.report.Cleared-cleared) < len(stale) {
-			p.left = append(p.left, look{from, limit})
+			end := to
+			if to.Stage > from.Stage {
+				end = p.marks.begin(from.Stage)
+			}
+			p.left = append(p.left, look{from, end, limit})
 		}
 	case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
 		return from, err
@@ -172,7 +176,7 @@ func (p *pass) pause(ctx context.Context, pause time.Duration) error {
 
 // batch clears what was found, in as many lanes as there are. Each lane has the
 // rows in the order of their keys, as every other writer of several rows has.
-func (p *pass) batch(ctx context.Context, stale []Login) error {
+func (p *pass) batch(ctx context.Context, stage Stage, stale []Login) error {
 	events := make([]idworker.ID, 0, len(stale))
 	if p.Audit {
 		// Minted before any row is locked: minting may wait.
@@ -189,7 +193,7 @@ func (p *pass) batch(ctx context.Context, stale []Login) error {
 	for part := range slices.Chunk(byRow, size) {
 		mine := events[min(lane*size, len(events)):min(lane*size+len(part), len(events))]
 		err := &errs[lane]
-		all.Go(func() { *err = guarded(func() error { return p.clear(ctx, part, mine) }) })
+		all.Go(func() { *err = guarded(func() error { return p.clear(ctx, stage, part, mine) }) })
 		lane++
 	}
 	all.Wait()
@@ -208,11 +212,11 @@ func guarded(f func() error) (err error) {
 
 var errPanic = errors.New("panic")
 
-// clear clears those logins. If a row refuses, each half is tried by itself,
+// clear clears those logins of a stage. If a row refuses, each half is tried by itself,
 // until that row is alone: it is counted and left out, and the next pass tries
 // it again.
-func (p *pass) clear(ctx context.Context, logins []Login, events []idworker.ID) error {
-	n, err := p.Store.Clear(ctx, p.marks, p.cursor.Stage, logins, events)
+func (p *pass) clear(ctx context.Context, stage Stage, logins []Login, events []idworker.ID) error {
+	n, err := p.Store.Clear(ctx, p.marks, stage, logins, events)
 	switch {
 	case err == nil:
 		p.mu.Lock()
@@ -230,10 +234,10 @@ func (p *pass) clear(ctx context.Context, logins []Login, events []idworker.ID) 
 		return p.refused(err)
 	}
 	half := len(logins) / 2
-	if err := p.clear(ctx, logins[:half], events[:min(half, len(events))]); err != nil {
+	if err := p.clear(ctx, stage, logins[:half], events[:min(half, len(events))]); err != nil {
 		return err
 	}
-	return p.clear(ctx, logins[half:], events[min(half, len(events)):])
+	return p.clear(ctx, stage, logins[half:], events[min(half, len(events)):])
 }
 
 // refused counts a row that cannot be cleared.

@@ -80,6 +80,8 @@ func slots() []Mutant {
 		slot("a sweep looks at a part from its beginning", sweep+"/part.go", "p.parts.reached[m.Part.Scope] = now", "_ = now", store, "^TestSweepClearsEachPart.*/^SQLite$"),
 		slot("a part that is not done begins anew", sweep+"/part.go", "now.to[p.cursor.Stage] = p.cursor", "_ = now", sweep, "^TestPartGoesOn"),
 		slot("a part forgets what was locked", sweep+"/part.go", "now := reach{p.from, p.left[max(0, len(p.left)-mostLeft):]}", "now := reach{p.from, p.left[:0]}", sweep, "^TestPartLooksAgain"),
+		slot("a part looks again by the condition of another stage", sweep+"/pass.go", "p.batch(ctx, from.Stage, stale)", "p.batch(ctx, p.cursor.Stage, stale)", sweep, "^TestPartClearsAt"),
+		slot("a part does not look again where its first look began", sweep+"/part.go", "!l.end.beyond(", "!l.from.beyond(", sweep, "^TestPartLooksAgainAlso"),
 		slot("one part keeps the others waiting", sweep+"/pass.go", "(p.limits.Time-took)/time.Duration(1+len(parts)-i)", "p.limits.Time - took", sweep, "^TestPartThatTakes"),
 		slot("the lease ends while nothing is found", sweep+"/pass.go", "return p.pause(ctx, 0) // nothing", "return ctx.Err() // nothing", sweep, "^TestPartGoesOn"),
 		slot("few of a part are its end", store+"/stale.go", "if len(seen) >= limit {", "seen = slices.DeleteFunc(seen, func(e entry) bool { return !e.over })\n\tif len(seen) >= limit {", store, "^TestLookForARare.*/^SQLite$"),
