@@ -321,6 +321,12 @@ func TestImpersonationIsSweptWhenItIsOver(t *testing.T) {
 		if got, err := w.sessions.Settle(t.Context(), old.Session.ID, now); err != nil || got.Ended != session.Expired {
 			t.Errorf("one that is too old: %+v, %v", got, err)
 		}
+		row := idworker.ID(w.number(t, "SELECT id FROM user_slots WHERE token_id = ?", int64(young.ID)))
+		listed := []sweep.Login{{Row: row, Further: true, Token: young.ID}} // by an instance whose clock is ahead
+		marks := sweep.MarksOf(now.Add(-policy.Default().Absolute), now.Add(-policy.Default().Idle), 0)
+		if n, err := (&sqlstore.Sweeps{DB: w.DB}).Clear(t.Context(), marks, sweep.Idle, listed, nil); err != nil || n != 0 {
+			t.Errorf("cleared %d, %v; want the one that lives to stay", n, err)
+		}
 		if n, err := w.sweep(t.Context(), now.Add(-policy.Default().Absolute), now.Add(-policy.Default().Idle), 10); err != nil || n != 1 {
 			t.Errorf("swept %d, %v; want 1", n, err)
 		}
@@ -594,6 +600,21 @@ func TestAPolicyOfAnEarlierReleaseAllowsAsManyAsThisOne(t *testing.T) {
 		}
 		if set := w.set(t, func(p *policy.Policy) { p.Idle = time.Hour }); set.MaxSessions != policy.MostSessions {
 			t.Errorf("another change: %+v", set)
+		}
+	})
+}
+
+// TestCountOfASweepHasNoLivingImpersonation: no pass would clear it.
+func TestCountOfASweepHasNoLivingImpersonation(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		root := w.begin(t, w.admin(t, "root"))
+		of := w.impersonates(t, root, w.user(t, "ada")).Session
+		s := &sweep.Sweeper{Store: &sqlstore.Sweeps{DB: w.DB}, Policy: policy.Fixed(policy.Default()), Now: time.Now}
+		n, err := s.Count(t.Context(), nil)
+		must(t, err)
+		w.wantEnded(t, "it lives", "", of)
+		if n.Total() != 0 {
+			t.Errorf("a sweep would clear %+v, want nothing: the impersonation lives", n)
 		}
 	})
 }

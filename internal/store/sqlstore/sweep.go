@@ -92,9 +92,8 @@ func (s *Sweeps) clear(tx *gorm.DB, m sweep.Marks, stage sweep.Stage, found []sw
 	}
 	var held []sweep.Login
 	for _, table := range []string{usersTable, slotsTable} {
-		if table == slotsTable && stage == sweep.Idle { // an impersonation was never used, and lives for its time
-			oldest := sweep.MarksOf(fromMillis(now.Now).Add(-session.ActLife), time.Time{}, 0).Issued
-			still += fmt.Sprintf(" AND (token_seen_at > 0 OR token_id + 0 <= %d)", int64(oldest))
+		if table == slotsTable && stage == sweep.Idle {
+			still += fmt.Sprintf(" AND (token_seen_at > 0 OR token_id + 0 <= %d)", oldestAct(fromMillis(now.Now)))
 		}
 		of, err := s.clearIn(tx, table, found, still, mark, why)
 		if err != nil {
@@ -106,6 +105,12 @@ func (s *Sweeps) clear(tx *gorm.DB, m sweep.Marks, stage sweep.Stage, found []sw
 		return len(held), nil
 	}
 	return len(held), recordExpiry(tx, held, why, func(l sweep.Login) idworker.ID { return event[l.Token] })
+}
+
+// oldestAct is the ID up to which impersonations are over. None was ever used, and each lives for
+// its time.
+func oldestAct(now time.Time) int64 {
+	return int64(sweep.MarksOf(now.Add(-session.ActLife), time.Time{}, 0).Issued)
 }
 
 // clearIn clears those of the logins that a table still has, and returns them.
