@@ -108,6 +108,14 @@ func promises() []Mutant {
 		// Prove.
 		rule("a server that takes no writes decides", store+"/sessions.go",
 			"\tcase rows[0].ReadOnly:", "\tcase rows[0].ReadOnly && rows[0].UserID < 0:", store, "^TestReadOnlyServerDecidesNothing"),
+		rule("a server that takes no writes refuses a change", store+"/refusals.go",
+			"\tcase readOnly:", "\tcase readOnly && err == nil:", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),
+		rule("a server that takes no writes has nothing to change", store+"/authorize.go",
+			"\t\treturn db.decided(tx, nil)", "\t\treturn nil", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),
+		rule("a server that takes no writes finds users", store+"/users.go",
+			"case err == nil && row.ReadOnly:", "case err == nil && row.ReadOnly && row.Alias == \"-\":", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),
+		rule("a server that takes no writes refuses a link", store+"/resets.go",
+			"return u.DB.decided(conn, found(done, account.ErrReset))", "return found(done, account.ErrReset)", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),
 		rule("another server goes on where the last one was", feed+"/feed.go",
 			"err == nil && (last.setBack(news.Now, start) || moved)", "err == nil && last.setBack(news.Now, start)", feed, "^TestAnotherServer"),
 

@@ -77,7 +77,7 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 		if err != nil {
 			return err
 		}
-		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		return db.transaction(db.gorm.WithContext(ctx), func(tx *gorm.DB) error {
 			if err := db.holdSettings(tx, c.losesAdmin, tries > 1 && row.Slots == 0); err != nil {
 				return err
 			}

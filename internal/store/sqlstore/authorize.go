@@ -72,7 +72,7 @@ func (u *Users) Authorize(ctx context.Context, by audit.Actor, need audit.Need) 
 	}
 	return u.DB.transact(ctx, func(tx *gorm.DB) error {
 		_, err := u.DB.authorize(tx, by, need)
-		return err
+		return u.DB.decided(tx, err)
 	})
 }
 
@@ -110,7 +110,7 @@ func (p permit) record(events ...audit.Event) error {
 func (db *DB) transact(ctx context.Context, f func(tx *gorm.DB) error) error {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	return db.retry(ctx, func() error { return db.gorm.WithContext(ctx).Transaction(f) })
+	return db.retry(ctx, func() error { return db.transaction(db.gorm.WithContext(ctx), f) })
 }
 
 // write makes a change in one transaction with its events, as recorded does.
@@ -126,7 +126,7 @@ func (db *DB) recorded(tx *gorm.DB, change func(tx *gorm.DB) error, events ...au
 		err = change(tx)
 	}
 	if errors.Is(err, errAlready) {
-		return nil
+		return db.decided(tx, nil)
 	}
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func (s *Sessions) tryBegin(ctx context.Context, o session.Opening) (begun sessi
 	}
 	err = s.DB.retry(ctx, func() error {
 		start = time.Now()
-		err := s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+		err := s.DB.transaction(s.DB.gorm.WithContext(ctx), func(tx *gorm.DB) (err error) {
 			may := permit{tx: tx}
 			if o.Act != 0 {
 				err = s.holdActor(tx, o.Act)

@@ -128,7 +128,7 @@ func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session
 	if err := named(db, &event.By); err != nil {
 		return err
 	}
-	return db.Transaction(func(tx *gorm.DB) error {
+	return s.DB.transaction(db, func(tx *gorm.DB) error {
 		return s.DB.recorded(tx, func(tx *gorm.DB) error {
 			if err := s.end(tx, row, e.Reason); err != nil || e.ID != 0 {
 				return err

@@ -78,7 +78,7 @@ func (s *Sessions) endUser(ctx context.Context, e session.Ending, keep idworker.
 func (s *Sessions) endSlotsOf(db *gorm.DB, row tokenRow, e session.Ending, keep idworker.ID, asOf time.Time) (was []session.Session, err error) {
 	var rows []tokenRow
 	var again []session.Session
-	err = db.Transaction(func(tx *gorm.DB) error {
+	err = s.DB.transaction(db, func(tx *gorm.DB) error {
 		may := permit{tx: tx}
 		if e.Record != nil {
 			if may, err = s.DB.authorize(tx, e.Record.By, e.Record.Need); err != nil {
@@ -106,7 +106,7 @@ func (s *Sessions) endSlotsOf(db *gorm.DB, row tokenRow, e session.Ending, keep 
 			was = append(was, acts...)
 		}
 		if len(was) == 0 {
-			return nil // what did not end here is stamped anew after this
+			return s.DB.decided(tx, nil) // what did not end here is stamped anew after this
 		}
 		if err := s.stamp(tx, rows); err != nil || e.Record == nil {
 			return err

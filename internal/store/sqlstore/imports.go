@@ -62,7 +62,7 @@ func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, use
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	err := u.DB.retryIf(ctx, func(err error) bool { return lost(err) && !errors.Is(err, gorm.ErrDuplicatedKey) }, func() error {
-		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		return u.DB.transaction(u.DB.gorm.WithContext(ctx), func(tx *gorm.DB) error {
 			may, err := u.DB.authorize(tx, by, need)
 			if err == nil {
 				err = tx.Exec(statement, args...).Error

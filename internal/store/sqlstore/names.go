@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -31,19 +30,15 @@ const (
 // It also finds a user who was deleted, as one who is disabled and has no password: the
 // name is taken until the purge.
 func (u *Users) ByName(ctx context.Context, name string) (account.User, error) {
-	var rows []struct {
-		User  userRow `gorm:"embedded"`
-		Alias string
-	}
-	err := u.DB.query(ctx, &rows, "SELECT u.*, COALESCE(a.name, '') AS alias FROM (SELECT 1 AS one) o LEFT JOIN users n ON n.username = ?"+
+	row, err := u.one(ctx, ", COALESCE(a.name, '') AS alias", "LEFT JOIN users n ON n.username = ?"+
 		" LEFT JOIN user_names a ON a.name = ? LEFT JOIN users u ON u.id = COALESCE(n.id, a.user_id, 0)", name, name)
 	switch {
 	case err != nil:
-		return account.User{}, fmt.Errorf("sqlstore: user: %w", err)
-	case len(rows) != 1 || rows[0].User.ID == 0 || rows[0].User.Username != name && rows[0].Alias != name: // MySQL disregards spaces at the end
+		return account.User{}, err
+	case row.User.Username != name && row.Alias != name: // MySQL disregards spaces at the end
 		return account.User{}, account.ErrNotFound
 	}
-	return rows[0].User.user(), nil
+	return row.User.user(), nil
 }
 
 // AliasesOf are the aliases of a user, sorted.
@@ -84,7 +79,7 @@ func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, need audit.Need
 		}
 		var events []audit.Event
 		if after, events, err = decide(before); err != nil || len(events) == 0 {
-			return err
+			return u.DB.decided(tx, err)
 		}
 		if err := u.rename(tx, &before, &after); err != nil {
 			return err

@@ -108,15 +108,22 @@ func (u *Users) CreateInvited(ctx context.Context, user account.User, r account.
 // and the issuer. It fails with [account.ErrReset], in an
 // [*account.RefusedError] if there is such a reset and it cannot be used.
 func (u *Users) ByReset(ctx context.Context, hash account.ResetHash, now time.Time) (account.User, account.Issuer, error) {
-	row, err := ask[struct {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var row struct {
 		User     userRow `gorm:"embedded"`
 		Usable   bool
 		IssuedBy *int64
 		Issuer   *string
-	}](ctx, u.DB, account.ErrReset, "SELECT u.*, COALESCE("+usable+", FALSE) AS usable, "+
-		"CASE WHEN r.issue_hash = r.token_hash THEN r.issued_by END AS issued_by, "+
-		"CASE WHEN r.issue_hash = r.token_hash THEN r.issuer END AS issuer FROM "+resetTables+" WHERE r.token_hash = ?",
-		now.UnixMilli(), hash[:])
+	}
+	err := u.DB.gorm.WithContext(ctx).Connection(func(conn *gorm.DB) error {
+		conn = conn.Session(&gorm.Session{NewDB: true})
+		done := conn.Raw("SELECT u.*, COALESCE("+usable+", FALSE) AS usable, "+
+			"CASE WHEN r.issue_hash = r.token_hash THEN r.issued_by END AS issued_by, "+
+			"CASE WHEN r.issue_hash = r.token_hash THEN r.issuer END AS issuer FROM "+resetTables+" WHERE r.token_hash = ?",
+			now.UnixMilli(), hash[:]).Scan(&row)
+		return u.DB.decided(conn, found(done, account.ErrReset))
+	})
 	if err != nil {
 		return account.User{}, account.Issuer{}, failed("find reset", err)
 	}

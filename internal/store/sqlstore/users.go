@@ -35,17 +35,34 @@ func (u *Users) ByID(ctx context.Context, id idworker.ID) (account.User, error) 
 }
 
 func (u *Users) by(ctx context.Context, where string, key any) (account.User, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	var row userRow
-	err := u.DB.gorm.WithContext(ctx).Where(where, key).Where("COALESCE(deleted_at, 0) = 0").Take(&row).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return account.User{}, account.ErrNotFound
+	row, err := u.one(ctx, "", "LEFT JOIN users u ON "+where+" AND "+notDeleted, key)
+	if err != nil {
+		return account.User{}, err
+	}
+	return row.User.user(), nil
+}
+
+// A foundUser is a user that one statement has found.
+type foundUser struct {
+	User     userRow `gorm:"embedded"`
+	Alias    string
+	ReadOnly bool
+}
+
+// one is the user u whom that join finds, if there is one, or [account.ErrNotFound]. It fails if the server
+// takes no writes, as [DB.find] does.
+func (u *Users) one(ctx context.Context, also, join string, args ...any) (foundUser, error) {
+	row, err := ask[foundUser](ctx, u.DB, account.ErrNotFound, "SELECT u.*"+also+", "+u.DB.d.readOnly+" AS read_only FROM (SELECT 1 AS one) o "+join, args...)
+	switch {
+	case err == nil && row.ReadOnly:
+		err = u.DB.demoted(ErrReadOnly)
+	case err == nil && row.User.ID == 0:
+		return foundUser{}, account.ErrNotFound
 	}
 	if err != nil {
-		return account.User{}, fmt.Errorf("sqlstore: user: %w", err)
+		return foundUser{}, fmt.Errorf("sqlstore: user: %w", err)
 	}
-	return row.user(), nil
+	return row, nil
 }
 
 // Create adds a user with the events of it, in one transaction, or returns
