@@ -51,6 +51,8 @@ func serviceKeys() []Mutant {
 		key("a repeated request undoes an end", store+"/issue.go", "if !slices.ContainsFunc(has, func", "if kept.UserID == 0 && !slices.ContainsFunc(has, func", store, "^TestRepeatedRequestBringsBackNoEnd/^SQLite$"),
 		key("a repeated request undoes an end by the policy", store+"/issue.go", "== kept.TokenID && !over(&one)", "== kept.TokenID && one.Alive() && (true || over(&one))", store, "^TestRepeatedRequestBringsBackNoEnd/^SQLite$"),
 		key("another body is taken for a repeated request", store+"/issue.go", "case !rows[0].old() && !bytes.Equal(rows[0].Body, r.Body[:]):", "case bytes.Equal(rows[0].Body, nil):", store, "^TestRepeatedRequestLeavesOneSession/^SQLite$"),
+		key("requests are deleted a thousand together", store+"/issue.go", "slices.Chunk(old, forgetTogether)", "slices.Chunk(old, requestsPage)", store, "^TestRequestsAreClearedFew/^SQLite$"),
+		key("requests are found by one clock and deleted by another", store+"/issue.go", "now, err := s.DB.Clock(ctx)", "now, err := time.Now(), error(nil)", store, "^TestRequestsAreClearedWhile/^MySQL$"),
 		key("requests of one name make a user each", store+"/issue.go", "err = u.DB.keep(tx, by, r, 0, user.ID, 0)", "err = nil", store, "^TestRequestThatHasMade/^SQLite$"),
 		key("a request is known for ever", store+"/issue.go", "return k.Age >= session.RequestLife.Milliseconds()", "return k.Age < 0", store, "^TestRepeatedRequestLeavesOneSession/^SQLite$"),
 		key("an old proof of an issuer is one of now", store+"/rows.go", "return \"?\", []any{how.At.UnixMilli()}", "return d.now, nil", store, "^TestIssuedProofIsThatOfTheIssuer/^SQLite$"),

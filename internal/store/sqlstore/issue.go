@@ -143,31 +143,44 @@ func (s *Sessions) keepRequest(tx *gorm.DB, o *session.Opening, repeats idworker
 	return s.DB.keep(tx, o.Record.By.Key, r, o.ID, o.UserID, factor)
 }
 
-// requestsPage is how many requests of issuers are deleted with one transaction.
+// requestsPage is how many requests of issuers are looked for at a time, to be deleted.
 const requestsPage = 1000
 
-// ClearRequests deletes what is kept of requests of issuers that are not known again any more.
+// An oldRequest is the key of a request that is not known again any more.
+type oldRequest struct {
+	KeyID   int64
+	Request []byte
+}
+
+// ClearRequests deletes what is kept of requests of issuers that are not known again any more. It reads the time once: by
+// the clock of the server alone, which may be behind, it would not delete what it has found. Each
+// statement names one row by its key, forgetTogether in a transaction: one for many rows may walk, and
+// lock, a small table to its end, where others write.
 func (s *Sessions) ClearRequests(ctx context.Context) error {
-	for n := requestsPage; n == requestsPage; {
-		err := s.DB.transact(ctx, func(tx *gorm.DB) error {
-			var old []struct {
-				KeyID   int64
-				Request []byte
+	now, err := s.DB.Clock(ctx)
+	before, n := now.Add(-session.RequestLife).UnixMilli(), requestsPage
+	for err == nil && n == requestsPage {
+		var old []oldRequest
+		err = s.DB.query(ctx, &old, "SELECT key_id, request FROM issue_requests WHERE created_at <= ? ORDER BY created_at LIMIT ?", before, requestsPage)
+		n = len(old)
+		for together := range slices.Chunk(old, forgetTogether) {
+			if err == nil {
+				err = s.clearRequests(ctx, together, before)
 			}
-			err := tx.Raw("SELECT key_id, request FROM issue_requests WHERE created_at <= "+s.DB.d.now+" - ? ORDER BY created_at LIMIT ?",
-				session.RequestLife.Milliseconds(), requestsPage).Scan(&old).Error
-			for i := range old {
-				if err == nil {
-					err = tx.Exec("DELETE FROM issue_requests WHERE key_id = ? AND request = ? AND created_at <= "+s.DB.d.clock+" - ?",
-						old[i].KeyID, old[i].Request, session.RequestLife.Milliseconds()).Error
-				}
-			}
-			n = len(old)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("sqlstore: clear requests of issuers: %w", err)
 		}
 	}
-	return nil
+	return failed("clear requests of issuers", err)
+}
+
+// clearRequests deletes those of the requests that none of the same name has replaced since. "+ 0" hides the index of times, by
+// which a small table could be walked.
+func (s *Sessions) clearRequests(ctx context.Context, old []oldRequest, before int64) error {
+	return s.DB.transact(ctx, func(tx *gorm.DB) error {
+		for _, r := range old {
+			if err := tx.Exec("DELETE FROM issue_requests WHERE key_id = ? AND request = ? AND created_at + 0 <= ?", r.KeyID, r.Request, before).Error; err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
