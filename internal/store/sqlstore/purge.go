@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -58,7 +59,7 @@ func (u *Users) names(ctx context.Context, user *account.User) (names []hadName,
 // The indexes of names find the entries: those without the name are not looked at again,
 // so a call costs what limit says, however long the record is. "+ 0" hides the index of IDs,
 // where the whole past of the user is. A login is called by its user's name: nobody else has
-// it at the same time, and before the purge.
+// it at the same time, and before the purge. Where another instance has purged the user, nothing is left.
 func (u *Users) Forget(ctx context.Context, user account.User, limit int) (int, error) {
 	names, renames, err := u.names(ctx, &user)
 	found := 0
@@ -76,7 +77,10 @@ func (u *Users) Forget(ctx context.Context, user account.User, limit int) (int, 
 		err = u.forgetElsewhere(ctx, &user, names[i].name)
 	}
 	if err == nil && found < limit {
-		err = u.forget(ctx, nil, renames)
+		err = u.forget(ctx, user.ID, nil, renames)
+	}
+	if errors.Is(err, errAlready) {
+		return 0, nil
 	}
 	return found, failed("take a name out of the record", err)
 }
@@ -90,7 +94,7 @@ func (u *Users) forgetName(ctx context.Context, user *account.User, had *hadName
 			"ORDER BY id LIMIT ?", had.name, renamed, had.from, had.until, id, limit)
 	}
 	if err == nil {
-		err = u.forget(ctx, acted, met)
+		err = u.forget(ctx, user.ID, acted, met)
 	}
 	return max(len(acted), len(met)), err
 }
@@ -128,14 +132,14 @@ const forgetTogether = 20
 // forget blanks the names of actors, with their addresses, and of targets. Each statement
 // names one row by its key: see [Audit.DeleteBefore]. What a call wrote before an error stays
 // written, and the next call goes on from there.
-func (u *Users) forget(ctx context.Context, acted, met []namedRow) error {
-	err := u.each(ctx, acted, func(tx *gorm.DB, row *namedRow) error {
+func (u *Users) forget(ctx context.Context, of idworker.ID, acted, met []namedRow) error {
+	err := u.each(ctx, of, acted, func(tx *gorm.DB, row *namedRow) error {
 		return tx.Exec("UPDATE audit_events SET actor = '', address = '' WHERE id = ?", row.ID).Error
 	})
 	if err != nil {
 		return err
 	}
-	return u.each(ctx, met, func(tx *gorm.DB, row *namedRow) error {
+	return u.each(ctx, of, met, func(tx *gorm.DB, row *namedRow) error {
 		address := ""
 		if audit.Action(row.Action).ByTarget() {
 			address = ", address = ''"
@@ -145,10 +149,14 @@ func (u *Users) forget(ctx context.Context, acted, met []namedRow) error {
 	})
 }
 
-// each writes rows by f, forgetTogether in a transaction.
-func (u *Users) each(ctx context.Context, rows []namedRow, f func(tx *gorm.DB, row *namedRow) error) error {
+// each writes rows by f, forgetTogether in a transaction. It fails with errAlready if another instance has purged
+// their user: while the row of the user is there, nobody else has the name.
+func (u *Users) each(ctx context.Context, of idworker.ID, rows []namedRow, f func(tx *gorm.DB, row *namedRow) error) error {
 	for together := range slices.Chunk(rows, forgetTogether) {
 		err := u.DB.transact(ctx, func(tx *gorm.DB) error {
+			if _, err := first[int64](tx, errAlready, "SELECT id FROM users WHERE id = ?"+u.DB.d.forShare, int64(of)); err != nil {
+				return err
+			}
 			for i := range together {
 				if err := f(tx, &together[i]); err != nil {
 					return err
