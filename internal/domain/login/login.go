@@ -221,7 +221,8 @@ func (s *Service) count(err error) {
 
 // second makes the checks between the right password and a login. A password that is
 // too short to be the only factor begins no login without another: it was chosen
-// beside a second factor, which an admin has removed since. One that was imported does: its
+// beside a second factor, which an admin has removed since, or it was imported, and the
+// account has changed since. One that was imported into the account as it is does: its
 // owner has no other, and nobody can tell the owner so before the login.
 func (s *Service) second(ctx context.Context, c *Client, user *account.User, p account.Password, code secondfactor.Code) error {
 	if !user.HasSecondFactor() {

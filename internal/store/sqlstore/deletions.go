@@ -96,14 +96,15 @@ func (u *Users) withdrawAll(tx *gorm.DB, id idworker.ID) error {
 // returns the sessions that ended. It fails with [account.ErrNotFound], with
 // [audit.ErrRole] for a service, and with [account.ErrLastAdmin] if no enabled admin would
 // be left. The version of the password is raised: a login that was decided before finds it
-// stale, and does not cancel what was asked for.
+// stale, and does not cancel what was asked for. The password is the same, so one that was
+// imported stays so.
 func (u *Users) AskDeletion(ctx context.Context, id idworker.ID, e audit.Event) ([]session.Session, error) {
 	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
 		if row.Role == string(account.RoleService) {
 			return accountChange{}, audit.ErrRole
 		}
 		return accountChange{
-			set:  "deletion_asked_at = " + u.DB.d.now + ", deletion_asked_login = ?, password_version = password_version + 1",
+			set:  "deletion_asked_at = " + u.DB.d.now + ", deletion_asked_login = ?, imported_version = imported_version + 1, password_version = password_version + 1",
 			args: []any{row.last()}, reason: session.LoggedOut, events: []audit.Event{e}, losesAdmin: serves(row.user()),
 		}, nil
 	})

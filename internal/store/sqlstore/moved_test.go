@@ -146,3 +146,28 @@ func TestLoginThatCameAndWentIsNoticed(t *testing.T) {
 		}
 	})
 }
+
+// TestAskedDeletionKeepsAnImportedPassword: who asks to be deleted comes back with the password
+// of before, also if it was imported and is too short for a new one. One that was imported and
+// changed since, or was not imported, is under the rules for new passwords as before.
+func TestAskedDeletionKeepsAnImportedPassword(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		users := map[string]idworker.ID{}
+		for name, change := range map[string]string{
+			"imported": "imported_version = password_version", "changed": "imported_version = password_version, password_version = password_version + 1", "ours": "imported_version = NULL",
+		} {
+			users[name] = w.user(t, name)
+			w.run(t, "UPDATE users SET "+change+" WHERE id = ?", int64(users[name]))
+		}
+		for name, user := range users {
+			for range 2 {
+				if _, err := w.users.AskDeletion(t.Context(), user, w.eventOf(audit.DeletionAsked, user)); err != nil {
+					t.Fatal(err)
+				}
+				if u, err := w.users.ByID(t.Context(), user); err != nil || u.BroughtPassword() != (name == "imported") {
+					t.Errorf("%s: %+v, %v", name, u, err)
+				}
+			}
+		}
+	})
+}
