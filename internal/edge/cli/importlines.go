@@ -204,7 +204,7 @@ func badJSON(err error) error {
 // importFields are the fields of a line.
 var importFields = []string{"username", "external_id", "aliases", "password_hash", "hash", "role", "disabled", "created"}
 
-// readCSVHeader reads the names of the fields.
+// readCSVHeader reads the names of the fields. It repeats none: without a header the first line is a user.
 func readCSVHeader(text []byte) ([]string, error) {
 	header, err := csv.NewReader(bytes.NewReader(text)).Read()
 	if err != nil {
@@ -212,7 +212,7 @@ func readCSVHeader(text []byte) ([]string, error) {
 	}
 	for i, name := range header {
 		if !slices.Contains(importFields, name) || slices.Contains(header[:i], name) {
-			return nil, fmt.Errorf("the header has %q, which is not known or there twice; the fields are %s", printable(name), strings.Join(importFields, ", "))
+			return nil, fmt.Errorf("field %d of the header is not known or there twice; the fields are %s", i+1, strings.Join(importFields, ", "))
 		}
 	}
 	if !slices.Contains(header, "username") {

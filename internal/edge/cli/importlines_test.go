@@ -106,6 +106,17 @@ func TestLinesOfAFile(t *testing.T) {
 	}
 }
 
+// TestNoHeaderIsRepeated: where a header is missing, the first line has the hash of a password.
+func TestNoHeaderIsRepeated(t *testing.T) {
+	for header, want := range map[string]string{
+		"username,$2y$10$nHka8\nada,$2y$10$nHka9": "field 2 of the header is not known or there twice", "ada,user": "field 1 of the header is not known",
+	} {
+		if _, err := linesOf(t, header); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "nHka") || strings.Contains(err.Error(), `"ada"`) {
+			t.Errorf("%q: %v", header, err)
+		}
+	}
+}
+
 // TestCreatedInTheYearOneIsNotNow: the zero time of Go is one that is given, and is refused as 1969 is.
 func TestCreatedInTheYearOneIsNotNow(t *testing.T) {
 	for _, text := range []string{`{"username":"ada","created":"0001-01-01T00:00:00Z"}`, "username,created\nada,0001-01-01T00:00:00Z"} {
