@@ -74,7 +74,7 @@ func (c userAdd) Run(a *app) error {
 	return a.at(here, func(ctx context.Context, b backend) error {
 		made, err := c.add(ctx, b, ask)
 		if either(err, account.ErrExists, client.UsernameTaken) {
-			return taken(b, fmt.Sprintf("the username %q", c.Name))
+			return taken(ctx, b, fmt.Sprintf("the username %q", c.Name), c.Name)
 		}
 		if err != nil {
 			return err

@@ -71,9 +71,24 @@ func aliasesOf(u *wire.User) string {
 	return fmt.Sprintf("user %q may also log in as %s", u.Username, printable(strings.Join(u.Aliases, ", ")))
 }
 
-// taken says where to look for who has a name.
-func taken(b backend, name string) error {
-	return fmt.Errorf("%s is taken; choose another, or see `%s user list`, which does not show who was deleted and is not purged yet", name, b.command)
+// taken says that what is asked for, a name, is taken, and by whom or where to look: a list does not show aliases.
+func taken(ctx context.Context, b backend, what, name string) error {
+	if has := holder(ctx, b, name); strings.HasPrefix(has, "an alias") {
+		return fmt.Errorf("%s is taken: it is %s; choose another", what, has)
+	}
+	return fmt.Errorf("%s is taken; choose another, or see `%s user list`, which does not show who was deleted and is not purged yet", what, b.command)
+}
+
+// holder says whose name it is; empty if nobody is found, as of a user who was deleted.
+func holder(ctx context.Context, b backend, name string) string {
+	u, err := b.users.find(ctx, name)
+	if err != nil {
+		return ""
+	}
+	if normal, _ := account.NormalizeLogin(name); normal != u.Username {
+		return fmt.Sprintf("an alias of %q", u.Username)
+	}
+	return fmt.Sprintf("the username of %q", u.Username)
 }
 
 // rename changes names of a user and says what came of it.
@@ -82,8 +97,11 @@ func (a *app) rename(name string, to client.NameChange, says func(was, is *wire.
 		is, err := b.names.ChangeNames(ctx, u.ID, to)
 		switch {
 		case either(err, account.ErrExists, client.UsernameTaken):
-			return taken(b, "the username")
+			return taken(ctx, b, "the username", *to.Username)
 		case either(err, account.ErrAliasTaken, client.AliasTaken):
+			if has := holder(ctx, b, to.AddAliases[0]); has != "" {
+				return fmt.Errorf("that name is %s; nothing was changed", has)
+			}
 			return fmt.Errorf("another user has that name; nothing was changed. It may be one who was deleted and is not purged yet")
 		case err != nil:
 			return err
