@@ -22,7 +22,8 @@ type idCommand struct {
 }
 
 type idNext struct {
-	N int `short:"n" help:"How many, one on a line." default:"1"`
+	N   int  `short:"n" help:"How many, one on a line." default:"1"`
+	New bool `help:"Where there is neither a database nor a folder of worker numbers, begin such a folder. IDs of two of them may be the same."`
 }
 
 func (c idNext) Validate() error {
@@ -33,7 +34,7 @@ func (c idNext) Validate() error {
 }
 
 func (c idNext) Run(a *app) error {
-	return a.withWorker(func(ctx context.Context, w *idworker.Worker) error {
+	return a.withWorker(c.New, func(ctx context.Context, w *idworker.Worker) error {
 		out := bufio.NewWriter(a.out)
 		for range c.N {
 			id, err := w.Next(ctx)
@@ -49,11 +50,16 @@ func (c idNext) Run(a *app) error {
 	})
 }
 
-// withWorker opens the database only if the worker number comes from there.
-func (a *app) withWorker(f func(context.Context, *idworker.Worker) error) error {
+// withWorker opens the database only if the worker number comes from there. Unless it may
+// begin anew, it refuses a folder in which nobody has minted yet: in a wrong one the first
+// number is lent again, and the IDs repeat those of the right one.
+func (a *app) withWorker(anew bool, f func(context.Context, *idworker.Worker) error) error {
 	cfg, err := a.load()
 	if err != nil {
 		return err
+	}
+	if err := run.FindNumbers(cfg); err != nil && !anew {
+		return fmt.Errorf("%w, and `flakepass id next --new` a folder of worker numbers without one", err)
 	}
 	var db *sqlstore.DB
 	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)

@@ -74,6 +74,24 @@ func lender(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.L
 	return s, nothing, nil
 }
 
+// FindNumbers fails as [FindDatabase] does where a lender would begin with a new folder, and
+// there is no database either to say that it is the right place.
+func FindNumbers(cfg config.Config) error {
+	if cfg.Worker.Kind != config.WorkerFile {
+		return nil // whoever lends will say
+	}
+	dir, err := besideDatabase(cfg.Database.Path)
+	if err != nil {
+		return nil //nolint:nilerr // the lender says it
+	}
+	for _, lends := range []string{dir, filepath.Join(cfg.DataDir, "worker")} {
+		if _, err := os.Stat(lends); !errors.Is(err, fs.ErrNotExist) {
+			return nil // the lender says what is wrong with it
+		}
+	}
+	return FindDatabase(cfg)
+}
+
 // besideDatabase is the folder that lends the numbers of a database file. It is the same for
 // every instance that opens the file, by whatever name and with whatever data directory,
 // since SQLite's own files are there too.
