@@ -56,7 +56,7 @@ func (c keyAdd) Run(a *app) error {
 			_, _ = fmt.Fprintf(w, "key %s for %q, with the scopes %s, good until %s. It is shown only now:\n  %s\n",
 				made.ID, printable(u.Username), strings.Join(made.Scopes, ", "), until(&made.ServiceKey), made.Key.Reveal())
 		})
-		return unseen(err, "the key", "key revoke "+made.ID.String())
+		return unseen(err, "the key", b.command+" key revoke "+made.ID.String())
 	}))
 }
 

@@ -189,6 +189,6 @@ func (c userImpersonate) Run(a *app) error {
 			_, _ = fmt.Fprintf(w, "You act for %q until %s, and the user sees it. The token is shown only now:\n  %s\n`flakepass remote session end %s` ends it.\n",
 				printable(u.Username), i.ExpiresAt.Format(time.RFC3339), i.Token.Reveal(), i.SessionID)
 		})
-		return unseen(err, fmt.Sprintf("a token to act for %q", printable(u.Username)), "remote session end "+i.SessionID.String())
+		return unseen(err, fmt.Sprintf("a token to act for %q", printable(u.Username)), "flakepass remote session end "+i.SessionID.String())
 	})
 }

@@ -81,7 +81,7 @@ func (c userAdd) Run(a *app) error {
 		}
 		_, err = fmt.Fprintf(a.out, "user %q added, role %s\n", made.User.Username, printable(made.User.Role))
 		if c.Invite { // also after an error, which then says what was made
-			err = errors.Join(err, given(a.out, made.User.Username, made.Reset))
+			err = errors.Join(err, given(a.out, b, made.User.Username, made.Reset))
 		}
 		return err
 	})

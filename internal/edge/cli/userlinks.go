@@ -115,19 +115,19 @@ func (c userReset) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return given(a.out, u.Username, r)
+		return given(a.out, b, u.Username, r)
 	}))
 }
 
 // given shows a started reset to a person, once.
-func given(w io.Writer, name string, r client.PasswordReset) error {
+func given(w io.Writer, b backend, name string, r client.PasswordReset) error {
 	how := "  " + r.URL() + "\n"
 	if r.Page == "" {
 		how = "  " + r.Token.Reveal() + "\nThe page /console/password of the server asks for it.\n"
 	}
 	_, err := fmt.Fprintf(w, "Give this to %q only: anyone who has it can set the password. It works once, until %s.\n%s",
 		printable(name), r.ExpiresAt.Format(time.RFC3339), how)
-	return unseen(err, fmt.Sprintf("a link for %q", printable(name)), "user reset "+printable(name)+" --withdraw")
+	return unseen(err, fmt.Sprintf("a link for %q", printable(name)), b.command+" user reset "+printable(name)+" --withdraw")
 }
 
 // life is how long a reset lasts.

@@ -58,10 +58,10 @@ func TestSecretThatCannotBeWrittenIsNamed(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"`key revoke ", []string{"key", "add", "billing", "x", "--scope", "verify"}},
-		{"`key revoke ", []string{"key", "add", "billing", "x", "--scope", "verify", "--json"}},
-		{"`user reset billing --withdraw`", []string{"user", "reset", "billing"}},
-		{"`user reset alice --withdraw` takes", []string{"user", "add", "alice", "--invite"}},
+		{"`flakepass key revoke ", []string{"key", "add", "billing", "x", "--scope", "verify"}},
+		{"`flakepass key revoke ", []string{"key", "add", "billing", "x", "--scope", "verify", "--json"}},
+		{"`flakepass user reset billing --withdraw`", []string{"user", "reset", "billing"}},
+		{"`flakepass user reset alice --withdraw` takes", []string{"user", "add", "alice", "--invite"}},
 	} {
 		cmd := exec.CommandContext(t.Context(), e2e.Binary(t), c.args...)
 		var errs bytes.Buffer
