@@ -52,7 +52,11 @@ func (a *app) change(name string, c client.UserChange, says func(name string) st
 		if err != nil {
 			return b.refused(err, u)
 		}
-		_, _ = fmt.Fprintln(a.out, says(u.Username))
+		done := says(u.Username)
+		if (c.Role == nil || *c.Role == u.Role) && (c.Disabled == nil || *c.Disabled != u.DisabledAt.IsZero()) {
+			done, ended = done+" already; nothing was changed, and nothing is on record", ""
+		}
+		_, _ = fmt.Fprintln(a.out, done)
 		return a.say(ended, nil)
 	}))
 }
