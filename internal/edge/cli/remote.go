@@ -73,6 +73,8 @@ func remoteError(err error) error {
 	p, answered := errors.AsType[*client.Problem](err)
 	switch {
 	case !answered:
+	case p.Status == http.StatusUnauthorized && p.Code == client.AccountDisabled:
+		return fmt.Errorf("%w; ask another admin to enable it", err)
 	case p.Status == http.StatusUnauthorized && p.Code != client.CredentialsInvalid && p.Code != "":
 		return fmt.Errorf("%w; say `flakepass remote login URL NAME`", err)
 	case p.RetryAfter > 0:

@@ -1,10 +1,23 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/flakepass"
 )
+
+// TestRemoteAdviceCanHelp: a new login helps who is logged out, and nobody who is disabled.
+func TestRemoteAdviceCanHelp(t *testing.T) {
+	for code, want := range map[client.Code]string{
+		client.TokenRevoked: "say `flakepass remote login URL NAME`", client.AccountDisabled: "ask another admin to enable it",
+	} {
+		if got := remoteError(&client.Problem{Status: 401, Code: code}).Error(); !strings.HasSuffix(got, "; "+want) {
+			t.Errorf("%s: %s", code, got)
+		}
+	}
+}
 
 // TestRemoteRefusesToSendInTheClear: whatever the way to write a host that is not
 // this machine.
