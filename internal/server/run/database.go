@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -199,7 +200,8 @@ func remedy(err error) string {
 	case sqliteIO, sqliteFull, sqliteCannotOpen:
 		return "; is the disk full, the file system read-only, or the folder of another user?"
 	}
-	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) {
+	down, ok := errors.AsType[net.Error](err)
+	if _, bare := down.(syscall.Errno); ok && !bare || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) {
 		return "; is the server running, and are host and port right?"
 	}
 	return ""
