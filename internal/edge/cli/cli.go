@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -84,6 +85,8 @@ func Run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
+	} else if args[0] == "help" { // as other programs have it
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	parsed, err := parser.Parse(args)
 	if helped {

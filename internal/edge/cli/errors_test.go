@@ -70,3 +70,13 @@ func TestPlain(t *testing.T) {
 		}
 	}
 }
+
+// TestHelpIsAlsoACommand, of the program and of each command.
+func TestHelpIsAlsoACommand(t *testing.T) {
+	for args, want := range map[string]string{"help": "Usage: flakepass <command>", "help id next": "Usage: flakepass id next"} {
+		var out, errs strings.Builder
+		if code := Run(t.Context(), strings.Fields(args), nil, &out, &errs); code != 0 || !strings.HasPrefix(out.String(), want) {
+			t.Errorf("%s: exit code %d\n%s%s", args, code, &out, &errs)
+		}
+	}
+}
