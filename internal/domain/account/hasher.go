@@ -31,11 +31,11 @@ type Hasher struct {
 	engine Engine
 }
 
-// NewHasher returns a Hasher that runs workers hashes at a time on e and lets queue
-// more wait. A good number of workers is that of the CPUs; a queue is good for
-// queue/workers times the duration of a hash. It returns an error for
-// parameters weaker than every setting of the OWASP Password Storage Cheat
-// Sheet or beyond what the Hasher agrees to verify.
+// NewHasher returns a Hasher that runs workers hashes at a time on e and lets queue more wait. A
+// good number of workers is the number of CPUs. The last hash in a full queue waits for about
+// queue/workers times the duration of a hash. NewHasher returns an error for parameters weaker than
+// every setting of the OWASP Password Storage Cheat Sheet, or beyond what the Hasher agrees to
+// verify.
 func NewHasher(e Engine, p Params, workers, queue int) (*Hasher, error) {
 	if err := p.checkMinimum(); err != nil {
 		return nil, fmt.Errorf("account: hasher: %w", err)

@@ -83,12 +83,14 @@ func (t ResetToken) Hash() ResetHash { return sha256.Sum256([]byte(t.reveal())) 
 
 // A Reset is a started reset, as it is kept: at most one for each user.
 //
-// It can be used until it expires, while the password of the user is the one that
-// it is to replace, while the issuer is an enabled admin whose account has not
-// changed since, and while all logins were not ended since. A change of the
-// issuer's account is one of the role, the state, the password or the second
-// factor; what is changed back is changed, so an admin who was demoted and is an
-// admin again has to start another.
+// It can be used until it expires. It ends earlier if one of these things happens:
+//   - the version of the user's password grows: see [User.PasswordVersion];
+//   - all logins are ended;
+//   - the issuer, if it is a user, is no longer an enabled admin, or its account changes.
+//
+// A change of the issuer's account is one of the role, the state, the password or the second
+// factor, or a request to delete the account. A rename is none. A change that is undone still
+// counts: an admin who was demoted and is an admin again has to start another reset.
 type Reset struct {
 	ID        idworker.ID // of the event of the start, and so its time
 	UserID    idworker.ID

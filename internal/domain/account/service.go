@@ -235,12 +235,11 @@ func (s *Service) VerifyPassword(ctx context.Context, by Asker, u User, p Passwo
 	return nil
 }
 
-// ErrUndecided is in the errors of a login after which no client has learnt that a
-// password is wrong: it was compared with nothing, because the store or the pool
-// could not be had or the caller left before, or it was right and something else
-// failed. Such an attempt is no guess. Where it is not known which, as after any
-// other error, it is one: a caller that leaves in the middle of a comparison is
-// answered, if no caller reads it, with [ErrWrong].
+// ErrUndecided is in an error of a login if no client has learnt from it that the password is
+// wrong. Either the password was compared with nothing, because the store or the pool was not
+// available or the caller had left. Or the password was right, and something else failed. Such an
+// attempt is no guess. After any other error the attempt is a guess. So it is if the caller leaves
+// during the comparison of a wrong password: the comparison goes on, and ends with [ErrWrong].
 var ErrUndecided = errors.New("whether the password is right was not found out, or does not matter")
 
 // Undecided is err, in which errors.Is finds [ErrUndecided] as well.

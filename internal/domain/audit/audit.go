@@ -34,7 +34,7 @@ const (
 	UserDeleted     Action = "user.deleted"            // by an operator, or when the grace period of a person was over
 	UserPurged      Action = "user.purged"             // nothing is left that names the person
 	DeletionAsked   Action = "user.deletion_asked"     // by the person
-	DeletionOff     Action = "user.deletion_cancelled" // by a login of the person, or because no admin would be left
+	DeletionOff     Action = "user.deletion_cancelled" // by a login of the person, or because the account is that of the last admin or of a service
 	DataExported    Action = "user.data_exported"      // by the person, of what is kept of the person
 	RoleChanged     Action = "user.role_changed"
 	PasswordChanged Action = "user.password_changed" // by the user, who knew the one before
@@ -78,8 +78,8 @@ type Actor struct {
 	Address   string
 }
 
-// Inside reports whether by came through no interface: the program
-// itself, or the operator of a shell, who has the database anyway.
+// Inside reports whether by is the program itself, or the operator of a shell, who has no
+// account, and has the database anyway.
 func (by Actor) Inside() bool {
 	return by.ID == 0 && (by.Via == ViaCLI || by.Via == ViaSweep || by.Via == ViaServer)
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The actions of people who are, or want to be, logged in. The first two are
-// written with the change; the others by a [Collector].
+// The actions of people who are, or want to be, logged in. The first three are
+// written with the change. The others are written by a [Collector].
 const (
 	LoginBegan     Action = "login.began"      // with the login that it ended in old, if one lived
 	LoginLoggedOut Action = "login.logged_out" // by its holder
@@ -123,10 +123,9 @@ const (
 	SecondFactorsRekeyed Action = "second_factors.rekeyed" // stored secrets, under a newer key
 )
 
-// A Need is what has to be true of the actor, as the database has it in the
-// transaction that changes something. A token is believed for as long as the
-// bound after it was ended elsewhere; that is for reading, and nothing is made or
-// changed by it.
+// A Need is what has to be true of the actor, as the database has it in the transaction that
+// changes something. An instance may believe a token for up to the bound after the token was ended
+// on another instance. That is good enough to read, and not to make or change something.
 //
 // Each need includes those before it, down to NeedsLogin; see [Need.Includes] for those
 // that do not.

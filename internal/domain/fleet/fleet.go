@@ -38,7 +38,7 @@ type Report struct {
 	// Remembered is how many logins its memory holds.
 	Remembered int
 
-	DatabaseTook   time.Duration // the last report that arrived
+	DatabaseTook   time.Duration // for the last report that arrived, or for the cleaning if that came after it
 	DatabaseFailed int           // reports of the last minute that did not arrive
 	Redis          Trouble       // RedisNone, RedisGood, or what is wrong with it
 	RedisTook      time.Duration // to keep one value

@@ -37,9 +37,9 @@ type Reporter struct {
 // NewID returns an ID for a run of a process. It is no secret.
 func NewID() string { return rand.Text() }
 
-// Run reports until ctx ends, and then says that this instance is gone, which
-// takes up to 3 s if the store hangs. It logs the first failure of a row of
-// failures.
+// Run reports until ctx ends. Then it waits for a report that is under way, and removes the
+// report of this instance, which takes a second at most. Where several reports fail one after
+// the other, it logs the first failure.
 func (p *Reporter) Run(ctx context.Context) {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()

@@ -69,9 +69,9 @@ func Encode(l *Limits) ([]byte, error) {
 	return text, nil
 }
 
-// Decode reads what [Encode] has written, also by another version: a rule that
-// it did not know is as in [Default], and one that this does not know is left
-// out. It fails on what is no JSON, or does not stand up to [Limits.Check].
+// Decode reads what [Encode] has written, also that of another version. A rule that is missing in
+// the text is as in [Default]. A rule that this version does not know is left out. Decode fails if
+// the text is no JSON, or if [Limits.Check] finds something wrong.
 func Decode(text []byte) (Limits, error) {
 	def := Default()
 	d := def.Doc()

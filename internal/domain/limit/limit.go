@@ -59,11 +59,11 @@ type Limits struct {
 	Introspect Rule
 }
 
-// definitions are all that is fixed of each limit, in the order in which they are
-// shown. The first, login_place, is a list of rules, and its default and its code are
-// apart. NIST SP 800-63B-4 section 3.2.2 wants at most 100 failures in a row on one
-// account; with fewer than 10, or with no period of a day, an attacker either locks a
-// new device out at once or guesses for ever.
+// definitions are all that is fixed of each limit, in the order in which they are shown. The first,
+// login_place, is a list of rules, and its default and its code are elsewhere. NIST SP 800-63B-4
+// section 3.2.2 wants at most 100 failures in a row on one account. With fewer than 10 attempts in
+// login_account, an attacker could lock a new device out at once. With a period shorter than a day,
+// an attacker could guess for ever.
 var definitions = []struct {
 	name  string // in the API
 	rule  func(*Limits) *Rule

@@ -87,8 +87,9 @@ func (h here) owner(aliases []string) *known {
 	return nil
 }
 
-// has reports whether the user has the hash of a line, or has had it: a login has replaced
-// it, and no other person can be meant.
+// has reports whether the user has the hash of a line, or may have had it before a login or a new
+// password replaced it. The second holds only if the external ID, or the time of creation, says
+// that both are the same person.
 func (k *known) has(n *newcomer) bool {
 	if k.line != nil {
 		return k.line.hash.Same(n.hash)

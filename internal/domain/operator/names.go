@@ -18,12 +18,12 @@ var ErrProtected = errors.New("only an admin changes the account of an admin or 
 
 // A NameStore changes the names of users, and finds users by them.
 //
-// ChangeNames makes of the names of a user what decide says, which may be called more than
-// once, and writes the events in the same transaction, in which by has what need says. It
-// returns the user as it was and as it is. It fails with
-// [account.ErrNotFound], [account.ErrExists] or [account.ErrAliasTaken]. RenamedAgain has all
-// instances hear once more of the rename of a user, if there was one. The others
-// fail with [account.ErrNotFound]; who has no alias gets nil.
+// ChangeNames gives a user the names that decide returns, and writes the events in the same
+// transaction. In that transaction by must have the right that need names. decide may be
+// called more than once. ChangeNames returns the user as it was and as it is. It fails with
+// [account.ErrNotFound], [account.ErrExists] or [account.ErrAliasTaken]. RenamedAgain tells all
+// instances once more of the last rename of a user, if there was one. AliasesOf returns nil for a
+// user who has no alias or does not exist. ByExternalID fails with [account.ErrNotFound].
 type NameStore interface {
 	ChangeNames(ctx context.Context, by audit.Actor, need audit.Need, id idworker.ID,
 		decide func(account.User) (account.User, []audit.Event, error)) (before, after account.User, err error)

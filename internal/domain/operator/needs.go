@@ -42,13 +42,14 @@ const (
 	verbCount // how many there are
 )
 
-// needs is what each verb needs of the operator, however it is called. A
-// token alone, because it may be stolen, is not enough for what gives power
-// that outlives the login (accounts with a role, the way into an account, acting for a user, a name by which
-// other systems know an account), for
-// what loosens the limits and the times, and for what ends the logins of all. A new
-// service key outlives the login; to revoke one must be fast in an emergency, as to end a
-// login is.
+// needs is what each verb needs of the operator, however it is called. A token may be stolen, so
+// a token alone is not enough for:
+//   - what gives power that outlives the login: accounts with a role, the way into an account,
+//     service keys, acting for a user, and a name by which other systems know an account;
+//   - a change of the policy, which may loosen the limits and the times;
+//   - the end of all logins, the deletion of a user, and the export of hashes.
+//
+// To revoke a service key or to end a login must be fast in an emergency: it needs no proof.
 var needs = [verbCount]audit.Need{
 	createUser:       audit.NeedsAdmin,
 	createPrivileged: audit.NeedsProof,

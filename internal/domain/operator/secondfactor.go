@@ -22,8 +22,8 @@ type Factors interface {
 // the logins. Where there is none it does nothing. It returns the sessions that ended. It
 // fails with [account.ErrNotFound].
 //
-// A password of fewer than 15 characters is allowed only beside a second factor. After
-// the removal it begins no login: the user needs a new one.
+// A password of fewer than 15 characters begins no login without a second factor, unless it was
+// imported. So after the removal a user with such a password needs a new one.
 func (u *Users) RemoveSecondFactor(ctx context.Context, by audit.Actor, id idworker.ID, reason string) ([]session.Session, error) {
 	if err := CheckReason(reason); err != nil {
 		return nil, err

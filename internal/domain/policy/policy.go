@@ -201,9 +201,9 @@ type Loader interface {
 // Live is the policy in force, as this instance knows it. It is safe for
 // concurrent use, and asking it costs one atomic load.
 type Live struct {
-	// Lowered, if set, is called before a policy is in force here that allows fewer
-	// sessions a user than one before, of which this instance may not have heard. Set it
-	// before use.
+	// Lowered, if set, is called before a policy is in force here, if this policy, or one that
+	// this instance has missed since the known one, allows fewer sessions than the one before.
+	// Set it before use.
 	Lowered func()
 
 	from Loader

@@ -3,8 +3,10 @@
 //
 // Each limit is a token bucket of its own (the generic cell rate algorithm): so many
 // attempts at once, then one for each interval of the rule. An attempt is counted
-// before it is made, so that a thousand at the same time are counted, too. A success
-// resets the count. An attempt that was not decided is given back.
+// before it is made, so that a thousand at the same time are counted, too. A right password
+// gives back its own attempt. On a known device or at a known place it resets the count of that
+// device or place instead, unless nothing else was counted there. An attempt that was not decided
+// is given back.
 package ratelimit
 
 import (

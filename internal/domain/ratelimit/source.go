@@ -153,9 +153,10 @@ func around(a netip.Addr) []string {
 	return append(all, Place(a))
 }
 
-// arrive counts an attempt by its address, finds out whose account it is about, and looks at
-// the credential of the device. Who shows none is refused without I/O where the address has
-// no more attempts. The credential is one of an account: whose, has to be known first.
+// arrive counts an attempt by its address, finds out whose account it is about, and looks at the
+// credential of the device. A client without a credential is counted first: if its address has no
+// attempts left, it is refused before the database is asked. A credential is of one account, so
+// arrive can check it only when it knows the account.
 func (l *Limiter) arrive(ctx context.Context, a *Attempt, limits *limit.Limits, t *Taken) (id []byte, shown bool, held *LimitedError, err error) {
 	address := func() error {
 		var here bool

@@ -124,9 +124,10 @@ func (r *Rekeyer) Run(ctx context.Context, by audit.Actor, reason string, dry bo
 	return done, nil
 }
 
-// Missing names the keys that k does not have, and under which secrets are stored. It looks at
-// the secrets of the first users who have one, as the number of users may be great: an instance with
-// other keys than the rest has none for all of them, or lacks one that was given up too early.
+// Missing names the keys under which secrets are stored, and which k does not have. There may be
+// many users, so it looks only at the secrets of the first users who have one. That finds an
+// instance whose keys are all different from those of the rest. It may also find an instance that
+// lacks an older key, because that key was given up too early.
 func (k Keys) Missing(ctx context.Context, v Vault) ([]string, error) {
 	secrets, err := v.Secrets(ctx, 0, rekeyBatch)
 	if err != nil {

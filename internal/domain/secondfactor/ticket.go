@@ -18,7 +18,9 @@ import (
 // TicketLife is how long a ticket is good for.
 const TicketLife = 5 * time.Minute
 
-// ErrTicket means that a text is no ticket, or one that is too old.
+// ErrTicket means that a text is no ticket, or a ticket that is too old. [Service.CheckTicket]
+// also returns it if a code was accepted, or the recovery codes were renewed, since the ticket
+// was given.
 var ErrTicket = errors.New("no ticket, or one that is too old")
 
 // A Ticket says that a client has shown a password and has to show a code, so
@@ -77,8 +79,9 @@ func (s *Service) Ticket(ctx context.Context, h Holder) (Ticket, error) {
 	return Ticket{hidden.Of(base64.RawURLEncoding.EncodeToString(s.ticketKeys().seal(forTicket, 0, b)))}, nil
 }
 
-// ticketKeys are the configured keys. Without any no code can be checked, but
-// a recovery code can: then it is one that is never written down.
+// ticketKeys are the configured keys. Without a configured key no code of an app can be checked,
+// but a recovery code can, so tickets are needed all the same. Then the key is one that this
+// process has made, and that is never written down.
 func (s *Service) ticketKeys() Keys {
 	if !s.Keys.None() {
 		return s.Keys

@@ -44,8 +44,8 @@ func (s *Service) used(e *entry) {
 	}
 }
 
-// noteAgain is how long no use is noted after one that could not be: a database that takes no
-// writes gets no question more for that at each use.
+// noteAgain is how long no use of any key is noted after a note has failed. Otherwise each use
+// would ask a database that takes no writes once more.
 const noteAgain = time.Minute
 
 // unnoted reports whether the row does not say yet that the key was used in this hour, and
@@ -115,8 +115,9 @@ func (s *Service) drop() {
 	}
 }
 
-// Forget has the row of a key asked at its next use: what an operator ends here ends here
-// at once. A read that is under way may still be remembered; its as-of is its own.
+// Forget forgets what is remembered of a key, so that the next use asks the row: a key that an
+// operator ends here ends here at once. A read that is under way may still be remembered. It is
+// repeated only for [Options.Life] after its own as-of.
 func (s *Service) Forget(id idworker.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

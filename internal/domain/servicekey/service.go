@@ -65,7 +65,7 @@ type Service struct {
 	// noted is when a use could not be noted last, in Unix milliseconds.
 	noted  atomic.Int64
 	cold   chan struct{} // held by a request that reads about a key that is not known
-	lapsed chan struct{} // the same of one that was good
+	lapsed chan struct{} // the same for a key that was good when the row was last asked
 }
 
 const (

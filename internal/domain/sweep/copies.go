@@ -10,9 +10,10 @@ import (
 // Copies are replicas of the database, which copy what a pass writes and may be
 // slower than it is.
 type Copies interface {
-	// Behind is by how much the slowest of those that answer is behind, or less by a second at
-	// most: also by what was written before the pass. With an error, which names those that do not
-	// answer, it is still good for the others. If the database itself does not answer, it is 0.
+	// Behind is how far the slowest replica that answers is behind, or up to a second less. What
+	// was written before the pass counts as well. If some replicas do not answer, the error names
+	// them, and the time is still that of the others. If the database itself does not answer, the
+	// time is 0.
 	Behind(ctx context.Context) (time.Duration, error)
 }
 

@@ -28,11 +28,11 @@ func newPace(l Limits) *pace {
 	return &pace{Limits: l, size: min(max(l.Smallest, usual), l.Largest)}
 }
 
-// after notes that a batch of n rows took that long, and returns how long to
-// pause. A batch of less than three quarters of the time it may take is followed
-// by a larger one, and one of more than that time by one of half the size, though
-// not below the usual one unless it takes two and a half times as long. One that
-// does, although it is as small as can be, is followed by longer and longer pauses.
+// after notes that a batch of n rows took that long, and returns how long to pause. Batch is the
+// time that one should take. If a full batch took less than three quarters of Batch, the next is
+// larger. If a batch took longer than Batch, the next is half as large, but not below the usual
+// size. At the usual size and below, the size is halved only if the batch took more than two and a
+// half times Batch. If a batch of the smallest size takes that long, the pauses grow.
 func (p *pace) after(n int, took time.Duration) time.Duration {
 	switch {
 	case took <= p.Batch:

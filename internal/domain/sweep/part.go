@@ -7,14 +7,15 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
-// A policy with overrides ends the logins of some classes and roles earlier than those of
-// others. What is over whatever it is, a pass finds as ever: nothing else is left behind
-// that mark. What is over in one part only stands among what lives in the others. No index
-// knows the parts, for every use of a login would have to write it. But the mark of a part
-// only moves forward. So each pass looks at what lies between where the mark was at the
-// pass before and where it is now, and looks at each login once; and again where it found one
-// that another transaction held, or that refused. Where it was is known to
-// this instance only: another one, or a new policy, looks at all from the mark of all on.
+// A policy with overrides ends the logins of some classes and roles earlier than others. The logins
+// of one class and role are a part. A pass first clears what is over in every part: it lies up to
+// one mark, the mark of all, and nothing else lies there. A login that is over in one part only
+// lies among logins of other parts that live. No index has the parts, for every use of a login
+// would have to write it. But the mark of a part only moves forward. So a pass looks only at what
+// lies between the mark of the pass before and the mark of now. It looks at each login once, and
+// again where it found one that another transaction had locked, or that could not be cleared. Only
+// this instance knows how far it has looked. Another instance looks at all from the mark of all on,
+// and so does this one under a new policy.
 
 // A look is where something was found that could not be cleared, and at how many logins.
 type look struct {

@@ -15,8 +15,8 @@ type Walk struct {
 	After   idworker.ID // users up to this ID have no more than are allowed, but for those left out
 	Done    bool        // all have been looked at
 
-	// Whole means that no session is too many behind it: it began when no login was under way
-	// any more that an earlier policy had decided, and has left nobody out.
+	// Whole means that no user up to After has too many sessions. For that the walk must have left
+	// nobody out. And when it began, no login that an earlier policy had decided was under way.
 	Whole bool
 }
 

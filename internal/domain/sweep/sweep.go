@@ -177,8 +177,9 @@ type Sweeper struct {
 	Audit bool
 	// Swept, if set, is called with each pass when it has ended.
 	Swept func(Report)
-	// After, if set, is called after each pass that came to its end, without the lease,
-	// before the next can begin here: for what else is thrown away on this schedule.
+	// After, if set, is called after each pass that has ended as [Done] or [Ceiling]. It is for
+	// other work on the schedule of the sweep. The lease has ended by then, so another pass
+	// may begin meanwhile, also here.
 	After func(context.Context)
 	// Skipped, if set, is called for each pass that did not begin because another runs.
 	Skipped func()

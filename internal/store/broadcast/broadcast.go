@@ -25,7 +25,7 @@ import (
 // ErrSlow is what ends [Hub.Follow] for who does not keep up.
 var ErrSlow = errors.New("broadcast: the follower is too slow")
 
-// Beside it there are these.
+// The other errors with which a stream ends, or does not begin.
 var (
 	errFull     = fmt.Errorf("broadcast: %w", session.ErrFollowers)
 	errStopping = fmt.Errorf("broadcast: %w", session.ErrStopping)
@@ -84,9 +84,9 @@ type entry struct {
 const ofRename session.Slot = 255
 
 const (
-	// turn is how long an end is recognised at least, so that followers get once
-	// what a message and several polls bring. A follower that gets it twice takes no
-	// harm.
+	// An end is recognised for at least turn, or until [Options.Ring] others have come. So
+	// followers get once what a message and several polls bring. A follower that gets an end
+	// twice takes no harm.
 	turn = 20 * time.Second
 	// atOnce is how many ends are in one bulletin at most.
 	atOnce = 256

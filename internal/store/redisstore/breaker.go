@@ -38,7 +38,7 @@ type breaker struct {
 	failing  atomic.Bool // whether the server failed after its last answer; mu guards all changes
 	mu       sync.Mutex
 	failures int       // in a row
-	since    time.Time // of the first that timed out; zero, which is for ever, after a refusal, which is no stall
+	since    time.Time // of the first that timed out; zero after a refusal: then there is no wait for stall
 	until    time.Time // until when the server is left alone; zero while it is not
 }
 

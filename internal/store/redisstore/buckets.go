@@ -16,9 +16,9 @@ import (
 // prefix is before each key of a sketch.
 const prefix = "fp:limit:"
 
-// Buckets asks Redis after a store of this process, and refuses what either
-// refuses. So while Redis is away every instance still knows its own share, and
-// neither is there no limit, nor is anybody refused for it. Make one with [NewBuckets].
+// Buckets counts an attempt first in a store of this process, and then in Redis. It refuses what
+// either refuses. So while Redis is away, every instance still limits by its own count, and nobody
+// is refused because Redis is away. Make one with [NewBuckets].
 type Buckets struct {
 	rdb     redis.UniversalClient
 	key     []byte
@@ -68,9 +68,9 @@ func (s *Buckets) Take(ctx context.Context, b ratelimit.Bucket) ratelimit.Verdic
 	}
 }
 
-// Return puts attempts back, here, and in Redis if that has said that it
-// counted it: who could make it lose an answer would else have more attempts
-// than there are.
+// Return puts attempts back here. It puts them back in Redis only if Redis has answered that it
+// counted them. Otherwise a client that could make an answer of Redis get lost would have more
+// attempts than the rule allows.
 func (s *Buckets) Return(ctx context.Context, b ratelimit.Bucket, v ratelimit.Verdict) {
 	s.near.Return(ctx, b, v)
 	if v.Shared.At.IsZero() {

@@ -15,7 +15,7 @@ import (
 const (
 	// pingEvery is how often a Redis that sends nothing is asked whether it is there.
 	pingEvery = time.Second
-	// pings is after how many of them without an answer it is not.
+	// pings is how many pings in a row may get no answer before the connection is given up.
 	pings = 3
 )
 

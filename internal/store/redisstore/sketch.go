@@ -82,10 +82,10 @@ local function change(key, is, by, per)
 end
 `
 
-// takeAll takes attempts, all or none, out of the bucket of the first key. Of the keys after
-// that, which are of rules before, as much is used of it as of the one of which most
-// is used; these are emptied. It returns whether they are allowed, the time,
-// and what was used before it.
+// takeAll takes attempts, all or none, out of the bucket of the first key. The other keys are
+// buckets of the same key under earlier rules. The script finds the largest share that is used of
+// one of them, and empties them. It has at least that share of the first bucket be used. It returns
+// whether the attempts are allowed, the time, and what was used before them.
 var takeAll = redis.NewScript(library + `
 local cost, per, rounding = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local share = 0

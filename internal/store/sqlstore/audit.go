@@ -146,7 +146,8 @@ var (
 	_ audit.Shredder = (*Audit)(nil)
 )
 
-// named gives who acts for a user the name, which the token has not.
+// named fills in the name of an actor of whom only the ID is known: the token of an
+// impersonation does not have the name of its admin.
 func named(db *gorm.DB, by *audit.Actor) error {
 	if by.ID == 0 || by.Name != "" {
 		return nil

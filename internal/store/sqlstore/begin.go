@@ -16,14 +16,14 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// Begin begins a session, and ends those for which it leaves no room: by the policy in
-// force, which is read with the user's row locked. So of logins at the same time each
-// finds those that came before it. An ID that is not greater than all of its user is
-// refused: so the IDs of one user grow in the order of their logins, whichever instance
-// and whichever clock they come from. Beside an [*session.IDError] and
-// a [*session.LimitError] it fails with [account.ErrNotFound], [account.ErrDisabled],
-// [account.ErrStale] or [session.ErrMoved], and begins nothing then. An impersonation fails
-// with [session.ErrNotUser], [session.ErrManyActs] and with what the right of its admin is refused for, too.
+// Begin begins a session. It ends those for which the policy in force leaves no room. It reads
+// the policy with the user's row locked, so a login finds all that came before it. An ID must be
+// greater than all earlier ones of its user: so these IDs grow in the order of the logins,
+// whichever instance and clock they come from. Begin fails, and begins nothing, with
+// [*session.IDError], [*session.LimitError], [account.ErrNotFound], [account.ErrDisabled],
+// [account.ErrStale], [session.ErrMoved], [session.ErrDeletionAsked], [session.ErrRequestOver] and
+// ErrRequestReused; an impersonation also with [session.ErrNotUser], [session.ErrManyActs] and
+// [*policy.OlderInstanceError]; with a Record it also fails as [DB.authorize] does.
 func (s *Sessions) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
 	begun, err := s.tryBegin(ctx, o)
 	if errors.Is(err, errBeyond) {

@@ -15,10 +15,10 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
-// Copies are replicas of the database. Of each it is known which poll of an instance, or which
-// question of a pass, it has applied last: the rows of polls are a heartbeat that is written
-// whether a pass runs or not, and that needs no table of its own. It is compared with that of the
-// source, so no two clocks are.
+// Copies are replicas of the database. The latest time in the table polls shows how far a replica
+// is. Each poll of an instance writes that table, whether or not a pass runs, and each question of
+// a pass does: so it needs no table of its own. The latest time of the replica is compared with
+// that of the source. The source wrote both, so the clock of the replica does not count.
 type Copies struct {
 	source *DB
 	copies []*sql.DB

@@ -155,9 +155,10 @@ func (s *Settings) estimate(ctx context.Context, r span) (policy.Estimate, error
 	return policy.Estimate{Count: int64(math.Round(sum / n)), Error: int64(math.Ceil(math.Sqrt(squares) / n))}, nil
 }
 
-// share is about which share of r has so many entries, whether or not its
-// condition holds for them: to read many and keep few takes as long as to keep
-// them all. It looks at more and more of the index until it has seen enough.
+// share estimates which share of r has want entries. An entry counts also if the condition of r
+// does not hold for it, because it has to be read all the same. In the index of roles only the
+// entries of the role are read, and only these count. share looks at more and more of the index
+// until it has seen enough.
 func (s *Settings) share(ctx context.Context, r span, want int64) (float64, error) {
 	const most = 0.25
 	if r.column != "id" { // the index of roles has those of one role together

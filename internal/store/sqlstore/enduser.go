@@ -14,9 +14,11 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// EndUser ends all sessions of a user, or those of a class, but one, in one transaction that
-// holds the user's row: see [session.Writer]. With all end those in which the user acts for others. It fails with [session.ErrNotFound] if it ends none and knows
-// of none that it could have ended before.
+// EndUser ends all sessions of a user, or those on one class of devices, except the session keep:
+// see [session.Writer]. Without a class it also ends the sessions in which the user acts for
+// others. It holds the user's row in one transaction. If the user has no further slots, the first
+// try ends the one session by a compare-and-set instead. If nothing ends, EndUser returns the
+// sessions that an earlier call may have ended, or none, or fails with [session.ErrNotFound].
 func (s *Sessions) EndUser(ctx context.Context, e session.Ending, keep idworker.ID) ([]session.Session, error) {
 	if e.Reason == "" {
 		return nil, errNoReason

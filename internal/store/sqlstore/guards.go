@@ -20,8 +20,8 @@ var _ ratelimit.Records = (*LoginRecords)(nil)
 // noUser stands where an ID is compared of a name that no user has.
 const noUser = "COALESCE(u.id, 0)"
 
-// Look is one statement, and looks for the same number of rows whether or not a
-// user has the name: in further slots for the token that was shown, and not for the user.
+// Look is one statement. It looks for the same number of rows whether or not a user has the name.
+// So it looks into further slots by the token that was shown, and not by the user.
 func (l *LoginRecords) Look(ctx context.Context, q ratelimit.Query) (ratelimit.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
@@ -74,9 +74,10 @@ func guardColumns(of string) string {
 		"COALESCE(" + of + ".period, 0) AS " + of + "_period, COALESCE(" + of + ".told_at, 0) AS " + of + "_told"
 }
 
-// Swap writes a guard by a statement that compares the version of its row. The
-// first version is the time, so that a row that was deleted and made anew is another. A server goes on with a
-// statement whose client has left, and nobody would know whether it counted: so it goes on here, too.
+// Swap writes a guard by a statement that compares the version of its row. The first version is the
+// time at which the count is full, so a row that was deleted and made anew has another version. A
+// server finishes a statement also if its client has left. So Swap waits for a statement that has
+// begun, also after ctx has ended: otherwise nobody would know whether the attempt was counted.
 func (l *LoginRecords) Swap(ctx context.Context, was, is ratelimit.Count) (ratelimit.Count, bool, error) {
 	begun, cancel := context.WithTimeout(context.WithoutCancel(ctx), tau)
 	defer cancel()

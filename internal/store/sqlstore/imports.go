@@ -154,11 +154,12 @@ func (f *HashFormats) Hours(ctx context.Context) (float64, error) {
 
 const formatsPage = 2000
 
-// Count reads the hashes of all users, in the order of their IDs, and keeps how many have
-// which format. imported says that an import has ended: what it finds is what the users
-// have after it. So it is if an import has begun and nothing was counted since, and if a foreign
-// format has more users than after the last import: that one did not end. Ours grows by itself.
-// What was counted meanwhile is newer than what a sweep finds, and stays.
+// Count reads the hashes of all users, in the order of their IDs, and keeps how many users have
+// which format. imported says that an import has ended: then Count also keeps these numbers as
+// those after the last import. It does so without imported, too, if an import may have stopped
+// before its end: nothing was counted since it began, or a foreign format has more users than after
+// the last import. Our own format is not looked at for this, because it grows by itself. If another
+// call has counted meanwhile, its numbers are newer, and stay, unless imported is set.
 func (f *HashFormats) Count(ctx context.Context, formatOf func(account.PHC) string, imported bool) ([]account.FormatCount, error) {
 	known, err := f.Load(ctx)
 	if err != nil {

@@ -132,7 +132,7 @@ func (u *Users) rename(tx *gorm.DB, before, after *account.User) error {
 		}
 	}
 	if before.Username != after.Username {
-		// A username grows old with its polls: two renames have two stamps.
+		// Two renames of a user never have the same stamp: the second could be taken for the first.
 		err := tx.Exec("UPDATE users SET username = ?, counted_by_id = 1, renamed_at = "+u.DB.d.max+"(COALESCE(renamed_at, 0) + 1, "+u.DB.d.now+"), "+
 			u.DB.d.changed()+" WHERE id = ?", after.Username, int64(before.ID)).Error
 		if errors.Is(err, gorm.ErrDuplicatedKey) {

@@ -129,9 +129,9 @@ func scanEnd(rows *sql.Rows) (session.End, error) {
 // stamped anew.
 const late = time.Second
 
-// restamp stamps the last ends of that user's logins anew, if it took long since
-// start: what the feed of another instance passed over by then, it passes once
-// more. An end of which that cannot be said is not acknowledged.
+// restamp stamps the last ends of that user's logins anew, if late or more has passed since start.
+// The feed of another instance may have passed the first stamp before the end was committed. It
+// finds the end at the new stamp. If restamp fails, the caller does not acknowledge the end.
 func (s *Sessions) restamp(ctx context.Context, user int64, start time.Time) error {
 	if time.Since(start) < s.DB.late {
 		return nil
@@ -139,10 +139,9 @@ func (s *Sessions) restamp(ctx context.Context, user int64, start time.Time) err
 	return s.stampAgain(ctx, user)
 }
 
-// stampNow stamps the last end of a user's login, if there was one, in the
-// statement of an act that ends none. An earlier end may have been committed so
-// late that the feeds have passed its stamp; the answer that no earlier login lives
-// is about every instance.
+// stampNow stamps the last end of a row anew, if there was one. It is for a statement that ends no
+// login there, and whose answer says that no earlier login lives on any instance. The earlier end
+// may have been committed so late that the feeds have passed its stamp.
 func (d *dialect) stampNow() string {
 	return "token_floor_at = CASE WHEN token_floor > 0 THEN " + d.now + " ELSE token_floor_at END"
 }

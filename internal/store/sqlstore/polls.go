@@ -25,8 +25,9 @@ type lastPoll struct {
 	since time.Time
 }
 
-// silent is after what time a row that does not change is deleted. While it stands, no
-// stamp is earlier; a server whose clock was ahead would hold up the time for ever.
+// A row that does not change for silent is deleted. While a row is there, no stamp is earlier than
+// its time. So without this, the row of a server whose clock was ahead would hold up the time for
+// ever.
 const silent = 30 * time.Second
 
 // poll commits a change, which only a server can that decides for its cluster: one that
@@ -34,8 +35,9 @@ const silent = 30 * time.Second
 // that it is not up to date. Nodes of Galera commit all changes in one order, so
 // that what was acknowledged before this change is visible after it.
 //
-// It notices whether the change of an earlier poll is missing. The row has the clock as it
-// is, also if that was set back, or the time would stand still until it is there again.
+// poll also notices whether the change of an earlier poll is missing. It writes the
+// time that the clock shows, also after the clock was set back. The time of the deployment is never
+// earlier than a row of polls: with the old row it would stand still until the clock gets there.
 func (p *poller) poll(conn *gorm.DB, d *dialect, instance string) error {
 	done := conn.Exec("UPDATE polls SET polled_at = "+d.clock+" + ("+d.clock+" = polled_at) WHERE instance = ? AND polled_at >= ?", instance, p.last)
 	if done.Error != nil {

@@ -120,7 +120,7 @@ func (u *Users) forgetActs(ctx context.Context, user *account.User, limit int) (
 	theirs := func(of map[string]any, name string) bool {
 		return name == "username" && of["user_id"] == user.ID.String()
 	}
-	return len(met), u.each(ctx, met, func(tx *gorm.DB, row *namedRow) error {
+	return len(met), u.each(ctx, user.ID, met, func(tx *gorm.DB, row *namedRow) error {
 		return tx.Exec("UPDATE audit_events SET old_value = ? WHERE id = ?", notNull(audit.Without(row.OldValue, theirs)), row.ID).Error
 	})
 }

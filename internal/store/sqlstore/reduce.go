@@ -22,8 +22,8 @@ import (
 // refused for it does not come back when another one ends. The first read of a session of
 // such a user decides, and after it the sweep for all whom nobody has asked about.
 
-// withinLimit reduces the sessions of a user who has more than are allowed. Where no policy
-// has ever allowed more than one it asks nothing.
+// withinLimit reduces the sessions of a user who has more than are allowed. id is one of these
+// sessions. Where there cannot be further slots it asks nothing: see [DB.tables].
 func (s *Sessions) withinLimit(ctx context.Context, id idworker.ID) error {
 	if !s.DB.further.Load() {
 		return nil

@@ -102,7 +102,7 @@ type tokenRow struct {
 
 	// Beside a row that Sessions.find has read.
 	PolicyVersion int64
-	Slots         int   // how many further ones any policy has ever allowed
+	Slots         int   // above 0 if there may be further slots: see tables
 	Allowed       int   // how many sessions a user has by the policy in force
 	ReducedTo     int   // more than are allowed while those that are too many are looked for
 	Held          int   // how many sessions the user has, if there may be further slots

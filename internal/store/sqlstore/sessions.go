@@ -30,8 +30,8 @@ var (
 	_ session.Writer = (*Sessions)(nil)
 )
 
-// Get reads the session from its user's row: the one the user has, or the one
-// that the user had before.
+// Get reads the session from the row of its slot: the one that is in the slot, or the last one
+// that was.
 func (s *Sessions) Get(ctx context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	got, _, err := s.Read(ctx, id)
 	return got, err

@@ -114,9 +114,9 @@ func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
 // and writes the events in the same transaction. Instances know of it within the
 // bound; the sweep clears the rows later.
 //
-// Logins that begin meanwhile end with them, as far as their IDs are from before
-// now, by the caller's clock or the database's, whichever is behind: no user could
-// log in until all other clocks have got to a floor that is ahead of them.
+// A login that begins meanwhile ends as well, if its ID is from before now. For this, now is the
+// time of the caller's clock or of the database's, whichever is behind. With a floor from the clock
+// that is ahead, no user could log in until all other clocks have reached the floor.
 //
 // Its time grows with each call, also where the floor cannot: a one-time link of
 // before is known by it.

@@ -48,9 +48,9 @@ func ofUser(column string) string {
 	return "(SELECT users." + column + " FROM users WHERE users.id = user_slots.user_id) AS " + column
 }
 
-// tables are those that may hold sessions. Further slots are asked for only if a policy
-// has ever allowed them: who keeps one session a user asks nothing of user_slots. What is
-// read of the settings says so: see [DB.allows].
+// tables are those that may hold sessions. user_slots is one of them only if settings.slots is
+// above 0. A policy that allows a second session a user or refuses logins raises that number, and
+// so does the first impersonation. A read of the settings notes it: see [DB.allows].
 func (db *DB) tables() []string {
 	if db.further.Load() {
 		return []string{usersTable, slotsTable}
@@ -58,7 +58,7 @@ func (db *DB) tables() []string {
 	return []string{usersTable}
 }
 
-// allows notes how many further slots any policy has ever allowed. That number only grows.
+// allows notes whether there may be further slots. slots is settings.slots, which only grows.
 func (db *DB) allows(slots int) {
 	if slots > 0 {
 		db.further.Store(true)

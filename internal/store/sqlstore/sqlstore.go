@@ -1,11 +1,10 @@
 // Package sqlstore keeps users, their logins and the settings in SQL: the
 // truth that every tier in front of it remembers.
 //
-// The token columns of a user's row are written by the statements in
-// sessions.go, endings.go, touch.go and sweep.go and by nothing else. Each of
-// them compares as it writes, so no writer can end a newer login or revive an
-// old one by mistake, and none goes through GORM's Save or Updates, which would
-// write back what was read earlier, or skip a zero.
+// Only statements of this package write the token columns of a row. A statement that replaces, ends
+// or uses a login compares as it writes, or its transaction has locked the row and compared before.
+// So no writer can end a newer login or revive an old one by mistake. None of these statements goes
+// through GORM's Save or Updates, which would write back what was read earlier, or skip a zero.
 package sqlstore
 
 import (
@@ -49,7 +48,7 @@ type DB struct {
 	// turn holds one token that a change takes while it runs, or is nil if the
 	// database lets changes run beside each other.
 	turn    chan struct{}
-	further atomic.Bool   // a policy has allowed further slots: see tables
+	further atomic.Bool   // there may be further slots: see tables
 	late    time.Duration // what a change may take before it is stamped anew
 	from    *connector    // of a MySQL; nil for SQLite
 	file    *heldFile     // of a SQLite; nil for MySQL

@@ -12,11 +12,11 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 )
 
-// TouchAll writes times of last use, at most some hundred at once, and returns
-// the time of last use of each row that took part: as it is afterwards, or zero if
-// the session has ended or the policy has ended it. Those whose row another
-// transaction holds are missing. A row moves only forward, and by at least gap; by the
-// touch interval of its own class and role, if gap is the shortest of all or longer.
+// TouchAll writes times of last use, at most some hundred at once. It returns the time of last use
+// of each row as it is afterwards: zero if the session has ended, or is over by the policy. Rows
+// that another transaction has locked are missing. A row moves only forward, and only by gap or
+// more. If gap is at least the shortest touch interval of the policy, the row must also move by the
+// touch interval of its own class and role.
 //
 // The rows are locked first, and judged after by the policy that is in force
 // then: a use that comes after a refusal changes nothing, and a refusal that
