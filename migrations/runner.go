@@ -172,7 +172,7 @@ func (r *runner) steps(ctx context.Context, list []migration, to direction) ([]A
 		start := time.Now()
 		mine, err := r.step(ctx, m, to)
 		if err != nil {
-			return done, r.failure(m, to, err)
+			return done, r.failure(ctx, m, to, err)
 		}
 		if mine {
 			done = append(done, Applied{Number: m.number, Name: m.name, Took: time.Since(start)})
@@ -247,8 +247,12 @@ func (r *runner) recordOnly(ctx context.Context, m migration, to direction) erro
 	})
 }
 
-// failure says which migration failed, why, and what to do about it.
-func (r *runner) failure(m migration, to direction, err error) error {
+// failure says which migration failed, why, and what to do about it. After a stop that is the reason, whatever the
+// transaction that met it says.
+func (r *runner) failure(ctx context.Context, m migration, to direction, err error) error {
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w: %w", ended, err)
+	}
 	partial, ok := errors.AsType[*goose.PartialError](err)
 	switch {
 	case !ok || ctxEnded(err):
