@@ -108,7 +108,7 @@ func imports() []Mutant {
 			Old: "if *p.all >= most ||", New: "if *p.all > 1<<20 ||", Package: hook, Test: "^TestFloodReachesTheSystem",
 		}, {
 			Name: "hook: a dead system is asked on", File: hook + "/hook.go",
-			Old: "return c.ConsecutiveFailures >= trips ||", New: "return c.ConsecutiveFailures >= 1000*trips ||", Package: hook, Test: "^TestDeadSystemIsLeftAlone$",
+			Old: "return inRow >= trips ||", New: "return c.ConsecutiveFailures >= 1000*trips ||", Package: hook, Test: "^TestDeadSystemIsLeftAlone$",
 		}, {
 			Name: "hook: the time is not signed", File: hook + "/hook.go",
 			Old: `id + "." + seconds + "."`, New: `id + ".."`, Package: hook, Test: "^TestSignatureIsThat",
