@@ -22,7 +22,7 @@ func names() []Mutant {
 		name("an alias is a username that an earlier release has made", names, "if len(others) > 0 {", "if len(others) > 1 {", store, "^TestNamesAreOfOneUser/^SQLite$"),
 		name("a key changes the names of an admin", "internal/domain/operator/names.go", "if by.Key != 0 && before.Role != account.RoleUser {", "if by.Key != 0 && before.Disabled() {", store, "^TestKeyRenamesPeopleOnly/^SQLite$"),
 		name("a key of any scope changes names", names, "return u.DB.authorizeKey(tx, by, need, servicekey.WriteUsers)", "return u.DB.authorizeKey(tx, by, need, servicekey.Verify)", store, "^TestKeyRenamesPeopleOnly/^SQLite$"),
-		name("the token of a service reads users", api+"/names.go", "if keyID(c) == 0 {", "if keyID(c) == 1 {", api, "^TestEveryRouteIsForWhom"),
+		name("the token of a service reads users", api+"/names.go", "v1.Group(\"/users\", s.admitKey(", "v1.Group(\"/users\", s.admitService(", api, "^TestEveryRouteIsForWhom"),
 		name("each name of an account has guesses of its own", "internal/domain/account/service.go", "\tif f.User.ID == 0 {\n\t\treturn f.Name\n\t}\n\treturn f.User.CountedAs()", "\treturn f.Name", "internal/domain/account", "^TestFindCounts"),
 		name("the next holder of a name takes its devices over", "internal/domain/account/user.go", "if u.CountedByID {", "if u.CountedByID && u.Username == \"\" {", store, "^TestRenameKeepsTheBudget/^SQLite$"),
 		name("a rename is not stamped", names, "renamed_at = \"+u.DB.d.max+\"(COALESCE(renamed_at, 0) + 1, \"+u.DB.d.now+\"), \"+", "\"+", store, "^TestPollBringsRenames/^SQLite$"),
