@@ -210,9 +210,9 @@ func asvs11to13() asvsTable {
 				"internal/store/layer", "TestNoMoreThanTheLimitAtATime", "",
 			},
 			{
-				"13.1.3", "a question to the database waits for ever", "internal/store/sqlstore/users.go",
-				"func (u *Users) by(ctx context.Context, where string, key any) (account.User, error) {\n\tctx, cancel := context.WithTimeout(ctx, tau)",
-				"func (u *Users) by(ctx context.Context, where string, key any) (account.User, error) {\n\tctx, cancel := context.WithCancel(ctx)",
+				"13.1.3", "a question to the database waits for ever", "internal/store/sqlstore/sqlstore.go",
+				"func ask[T any](ctx context.Context, db *DB, none error, query string, args ...any) (T, error) {\n\tctx, cancel := context.WithTimeout(ctx, tau)",
+				"func ask[T any](ctx context.Context, db *DB, none error, query string, args ...any) (T, error) {\n\tctx, cancel := context.WithCancel(ctx)",
 				"internal/store/sqlstore", "TestHungDatabaseTakesOneLimit", "",
 			},
 			{
