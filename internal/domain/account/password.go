@@ -56,8 +56,15 @@ func passwordProblems(username, s string, least int) (problems []invalid.Field) 
 			Message: fmt.Sprintf("must have at least %d characters; a sentence of a few words is easiest", least),
 		})
 	}
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, unprintable) {
+	// No keyboard sends a control character twice in the same way, and decoders put U+FFFD in the
+	// place of what they could not read: two passwords that differ only there would be one.
+	switch {
+	case !utf8.ValidString(s):
+		bad(CodeInvalidCharacters, "must be text in UTF-8")
+	case strings.ContainsFunc(s, unicode.IsControl):
 		bad(CodeInvalidCharacters, "must not have control characters")
+	case strings.ContainsRune(s, utf8.RuneError):
+		bad(CodeInvalidCharacters, "must not have the character U+FFFD")
 	}
 	folded := fold(s)
 	if containsName(folded, username) {
@@ -68,11 +75,6 @@ func passwordProblems(username, s string, least int) (problems []invalid.Field) 
 	}
 	return problems
 }
-
-// unprintable reports a control character, which no keyboard sends twice in
-// the same way, or U+FFFD, which decoders put in the place of what they could
-// not read: two passwords that differ only there would be one.
-func unprintable(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }
 
 // overlong reports a password that no account can have, since CheckPassword
 // refuses it. It is not hashed.

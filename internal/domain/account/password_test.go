@@ -53,6 +53,17 @@ func TestPasswordLimits(t *testing.T) {
 	}
 }
 
+// TestPasswordThatIsNoTextIsNotSaidToHaveControlCharacters: a file in Latin-1 has none.
+func TestPasswordThatIsNoTextIsNotSaidToHaveControlCharacters(t *testing.T) {
+	for p, want := range map[string]string{
+		"brave tin go\xe4ts": "must be text in UTF-8", "brave tin go\ufffdts": "must not have the character U+FFFD", "brave\ttin goats": "must not have control characters",
+	} {
+		if err := check("alice", p); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "control") != strings.Contains(want, "control") {
+			t.Errorf("%q: %v, want %s", p, err, want)
+		}
+	}
+}
+
 func TestCommonPasswordsAreRefused(t *testing.T) {
 	for _, p := range []string{
 		"films+pic+galeries",
