@@ -111,10 +111,10 @@ type User struct {
 	CountedByID bool
 
 	PasswordHash PHC
-	// PasswordVersion begins at 1. It grows with each new password, with the first hash, with each change of the
-	// role, when a second factor is switched on or off, and when the user asks for a deletion. A new hash of the same password
-	// does not change it. A login that verified version 3 must not open when
-	// the row is at 4.
+	// PasswordVersion begins at 1. It grows with each new password, with the first hash, with each
+	// change of the role, when a second factor is switched on or off, when the user asks for a
+	// deletion, and with the deletion. A new hash of the same password does not change it. A login
+	// that verified version 3 must not open when the row is at 4.
 	PasswordVersion int64
 	// ImportedVersion is the version of the password with which the user was imported;
 	// zero for others. It grows with PasswordVersion when the user asks for a deletion.
