@@ -24,7 +24,7 @@ var breakages = []breakage{
 	{"memory that believes whatever has ended", 1, []testenv.Edit{
 		{
 			File: "internal/store/memstore/sessions.go",
-			Old:  "if why, dead := t.tombstones.find(s.UserID, s.Slot, s.ID); dead {",
+			Old:  "if why, dead := t.tombstones.find(s.UserID, s.Slot, s.ID); dead && s.Alive() {",
 			New:  "if why, dead := t.tombstones.find(s.UserID, s.Slot, s.ID); dead && false {",
 		},
 		{
