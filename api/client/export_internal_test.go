@@ -1,4 +1,3 @@
-//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
 package client
 
 import (
@@ -15,7 +14,7 @@ import (
 
 // A slowAnswer is an answer of three parts, each of which takes a while. It ends with its context.
 type slowAnswer struct {
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // of the request, as in an answer of net/http
 	left int
 }
 
@@ -35,7 +34,7 @@ func (a *slowAnswer) Read(b []byte) (int, error) {
 func (*slowAnswer) Close() error { return nil }
 
 func (*slowAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: &slowAnswer{r.Context(), 3}, Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: &slowAnswer{r.Context(), 3}, Request: r}, nil
 }
 
 // TestExportHasTheTimeThatItTakes: the limit of 30 seconds for a call, which is that of a client without one of its own, does not

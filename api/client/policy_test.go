@@ -23,7 +23,7 @@ func TestPartOfASecondOfAnOverrideIsSaid(t *testing.T) {
 	calls := 0
 	c, err := client.New(client.Options{URL: "http://x", HTTP: &http.Client{Transport: sent(func(r *http.Request) (*http.Response, error) {
 		calls++
-		return &http.Response{StatusCode: 503, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
 	})}})
 	if err != nil {
 		t.Fatal(err)

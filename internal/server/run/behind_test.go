@@ -38,7 +38,7 @@ func TestAnInstanceThatIsBehindLetsLoginsWait(t *testing.T) {
 				return 0
 			}
 			r.Header.Set("Content-Type", "application/json")
-			answer, err := http.DefaultClient.Do(r)
+			answer, err := (&http.Client{Timeout: time.Minute}).Do(r)
 			if err != nil {
 				t.Error(err)
 				return 0
