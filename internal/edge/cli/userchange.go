@@ -54,7 +54,7 @@ func (a *app) change(name string, c client.UserChange, says func(name string) st
 		}
 		done := says(u.Username)
 		if (c.Role == nil || *c.Role == u.Role) && (c.Disabled == nil || *c.Disabled != u.DisabledAt.IsZero()) {
-			done, ended = done+" already; nothing was changed, and nothing is on record", ""
+			done += " already; nothing was changed, and nothing is on record"
 		}
 		_, _ = fmt.Fprintln(a.out, done)
 		return a.say(ended, nil)
