@@ -108,11 +108,11 @@ func promises() []Mutant {
 		// Prove.
 		rule("a server that takes no writes decides", store+"/sessions.go",
 			"\tcase rows[0].ReadOnly:", "\tcase rows[0].ReadOnly && rows[0].UserID < 0:", store, "^TestReadOnlyServerDecidesNothing"),
-		rule("a server that takes no writes refuses a change", store+"/refusals.go",
+		rule("a server that takes no writes refuses a change", store+"/authorize.go",
 			"\tcase readOnly:", "\tcase readOnly && err == nil:", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),
 		rule("a server that takes no writes has nothing to change", store+"/authorize.go",
 			"\t\treturn db.decided(tx, nil)", "\t\treturn nil", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),
-		rule("a server that takes no writes finds users", store+"/users.go",
+		rule("a server that takes no writes finds users", store+"/names.go",
 			"case err == nil && row.ReadOnly:", "case err == nil && row.ReadOnly && row.Alias == \"-\":", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),
 		rule("a server that takes no writes refuses a link", store+"/resets.go",
 			"return u.DB.decided(conn, found(done, account.ErrReset))", "return found(done, account.ErrReset)", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,29 @@ const (
 	kindMail     = "mail"
 	kindPhone    = "phone"
 )
+
+// A foundUser is a user that one statement has found.
+type foundUser struct {
+	User     userRow `gorm:"embedded"`
+	Alias    string
+	ReadOnly bool
+}
+
+// one is the user u whom that join finds, if there is one, or [account.ErrNotFound]. It fails if the server
+// takes no writes, as [DB.find] does.
+func (u *Users) one(ctx context.Context, also, join string, args ...any) (foundUser, error) {
+	row, err := ask[foundUser](ctx, u.DB, account.ErrNotFound, "SELECT u.*"+also+", "+u.DB.d.readOnly+" AS read_only FROM (SELECT 1 AS one) o "+join, args...)
+	switch {
+	case err == nil && row.ReadOnly:
+		err = u.DB.demoted(ErrReadOnly)
+	case err == nil && row.User.ID == 0:
+		return foundUser{}, account.ErrNotFound
+	}
+	if err != nil {
+		return foundUser{}, fmt.Errorf("sqlstore: user: %w", err)
+	}
+	return row, nil
+}
 
 // ByName finds a user by a normalised username or alias, or [account.ErrNotFound]. It is
 // one statement, which looks in the same indexes for every name. A username comes

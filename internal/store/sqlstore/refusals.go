@@ -9,7 +9,6 @@ import (
 	"net"
 
 	"github.com/go-sql-driver/mysql"
-	"gorm.io/gorm"
 )
 
 // A refusal is what the number of an error of MySQL, MariaDB or a proxy in front of
@@ -101,36 +100,6 @@ func (db *DB) Writable(ctx context.Context) error {
 		return ErrReadOnly
 	}
 	return nil
-}
-
-// transaction runs f in one transaction. What f refuses counts only as decided says.
-func (db *DB) transaction(on *gorm.DB, f func(tx *gorm.DB) error) error {
-	return on.Transaction(func(tx *gorm.DB) error {
-		if err := f(tx); err != nil {
-			return db.decided(tx, err)
-		}
-		return nil
-	})
-}
-
-// decided is what a transaction ends with that writes nothing, a refusal or nil, unless the server takes no writes
-// (a write would have failed there). It may have been the primary once, and has not heard of what was
-// acknowledged since: then it is [ErrReadOnly]. It asks after f has read: if the server takes writes
-// still, no other had its place before.
-func (db *DB) decided(tx *gorm.DB, err error) error {
-	if lost(err) || errors.Is(err, ErrReadOnly) {
-		return err
-	}
-	readOnly, failed := first[bool](tx, errNoSettings, "SELECT "+db.d.readOnly)
-	switch {
-	case readOnly:
-		return db.demoted(ErrReadOnly)
-	case failed == nil:
-		return err
-	case tx.Statement.Context.Err() != nil:
-		failed = tx.Statement.Context.Err()
-	}
-	return fmt.Errorf("%w, after: %v", failed, err) //nolint:errorlint // a refusal that is not certain is none
 }
 
 // MayPass reports that waiting may mend an error of a database server. It does not mend a

@@ -42,29 +42,6 @@ func (u *Users) by(ctx context.Context, where string, key any) (account.User, er
 	return row.User.user(), nil
 }
 
-// A foundUser is a user that one statement has found.
-type foundUser struct {
-	User     userRow `gorm:"embedded"`
-	Alias    string
-	ReadOnly bool
-}
-
-// one is the user u whom that join finds, if there is one, or [account.ErrNotFound]. It fails if the server
-// takes no writes, as [DB.find] does.
-func (u *Users) one(ctx context.Context, also, join string, args ...any) (foundUser, error) {
-	row, err := ask[foundUser](ctx, u.DB, account.ErrNotFound, "SELECT u.*"+also+", "+u.DB.d.readOnly+" AS read_only FROM (SELECT 1 AS one) o "+join, args...)
-	switch {
-	case err == nil && row.ReadOnly:
-		err = u.DB.demoted(ErrReadOnly)
-	case err == nil && row.User.ID == 0:
-		return foundUser{}, account.ErrNotFound
-	}
-	if err != nil {
-		return foundUser{}, fmt.Errorf("sqlstore: user: %w", err)
-	}
-	return row, nil
-}
-
 // Create adds a user with the events of it, in one transaction, or returns
 // [account.ErrExists] if the name is taken. If another user has the external ID, it is
 // [account.ErrOtherPerson], in an [*account.RefusedError] about that user.
