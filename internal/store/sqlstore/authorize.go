@@ -71,8 +71,10 @@ func (u *Users) Authorize(ctx context.Context, by audit.Actor, need audit.Need) 
 		return nil
 	}
 	return u.DB.transact(ctx, func(tx *gorm.DB) error {
-		_, err := u.DB.authorize(tx, by, need)
-		return u.DB.decided(tx, err)
+		if _, err := u.DB.authorize(tx, by, need); err != nil {
+			return err
+		}
+		return u.DB.decided(tx, nil)
 	})
 }
 

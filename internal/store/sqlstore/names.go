@@ -25,13 +25,6 @@ const (
 	kindPhone    = "phone"
 )
 
-// A foundUser is a user that one statement has found.
-type foundUser struct {
-	User     userRow `gorm:"embedded"`
-	Alias    string
-	ReadOnly bool
-}
-
 // one is the user u whom that join finds, if there is one, or [account.ErrNotFound]. It fails if the server
 // takes no writes, as [DB.find] does.
 func (u *Users) one(ctx context.Context, also, join string, args ...any) (foundUser, error) {
@@ -102,8 +95,11 @@ func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, need audit.Need
 			return err
 		}
 		var events []audit.Event
-		if after, events, err = decide(before); err != nil || len(events) == 0 {
-			return u.DB.decided(tx, err)
+		if after, events, err = decide(before); err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			return u.DB.decided(tx, nil)
 		}
 		if err := u.rename(tx, &before, &after); err != nil {
 			return err

@@ -164,7 +164,7 @@ func holdFile(ctx context.Context, path string, log *slog.Logger) (*heldFile, er
 	return f, nil
 }
 
-// close lets another connection be the last one.
+// close closes that connection.
 func (f *heldFile) close() error {
 	if f == nil {
 		return nil

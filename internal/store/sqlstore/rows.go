@@ -224,3 +224,10 @@ func (d *dialect) provedAt(o *session.Opening, role string) (sql string, args []
 	}
 	return "?", []any{how.At.UnixMilli()}
 }
+
+// A foundUser is a user that one statement has found.
+type foundUser struct {
+	User     userRow `gorm:"embedded"`
+	Alias    string
+	ReadOnly bool
+}
