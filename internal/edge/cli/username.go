@@ -73,22 +73,22 @@ func aliasesOf(u *wire.User) string {
 
 // taken says that what is asked for, a name, is taken, and by whom or where to look: a list does not show aliases.
 func taken(ctx context.Context, b backend, what, name string) error {
-	if has := holder(ctx, b, name); strings.HasPrefix(has, "an alias") {
+	if has, alias := holder(ctx, b, name); alias {
 		return fmt.Errorf("%s is taken: it is %s; choose another", what, has)
 	}
 	return fmt.Errorf("%s is taken; choose another, or see `%s user list`, which does not show who was deleted and is not purged yet", what, b.command)
 }
 
-// holder says whose name it is; empty if nobody is found, as of a user who was deleted.
-func holder(ctx context.Context, b backend, name string) string {
+// holder says whose name it is, and whether it is an alias; empty if nobody is found, as of a user who was deleted.
+func holder(ctx context.Context, b backend, name string) (has string, alias bool) {
 	u, err := b.users.find(ctx, name)
 	if err != nil {
-		return ""
+		return "", false
 	}
 	if normal, _ := account.NormalizeLogin(name); normal != u.Username {
-		return fmt.Sprintf("an alias of %q", u.Username)
+		return fmt.Sprintf("an alias of %q", u.Username), true
 	}
-	return fmt.Sprintf("the username of %q", u.Username)
+	return fmt.Sprintf("the username of %q", u.Username), false
 }
 
 // rename changes names of a user and says what came of it.
@@ -99,7 +99,7 @@ func (a *app) rename(name string, to client.NameChange, says func(was, is *wire.
 		case either(err, account.ErrExists, client.UsernameTaken):
 			return taken(ctx, b, "the username", *to.Username)
 		case either(err, account.ErrAliasTaken, client.AliasTaken):
-			if has := holder(ctx, b, to.AddAliases[0]); has != "" {
+			if has, _ := holder(ctx, b, to.AddAliases[0]); has != "" {
 				return fmt.Errorf("that name is %s; nothing was changed", has)
 			}
 			return fmt.Errorf("another user has that name; nothing was changed. It may be one who was deleted and is not purged yet")
