@@ -5,10 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,20 +17,11 @@ const setupPath = "/console/setup"
 // LinkLife is how long a link works.
 const LinkLife = time.Hour
 
-// ErrBase means that the base of a link is not http:// or https:// and a host.
-var ErrBase = errors.New("base is not http:// or https:// and a host")
-
-// SetupLink returns a new link to the page that makes the first admin, below
-// base, which is like http://127.0.0.1:8080 and has no path of its own. It
-// returns "" when there is an admin already. The link works
-// once and for [LinkLife]; one returned earlier stops working. It is a secret
-// for the operator's eyes: print it, do not log it. The error is that of
-// HasAdmin, or [ErrBase]; the earlier link is as it was.
-func (u *UI) SetupLink(ctx context.Context, base string) (string, error) {
-	b, err := url.Parse(base)
-	if err != nil || b.Host == "" || b.Scheme != "http" && b.Scheme != "https" || strings.Trim(b.Path, "/") != "" {
-		return "", fmt.Errorf("console: setup link: %w", ErrBase) // the base may hold a password, so it is not repeated
-	}
+// SetupPath returns the path, with the code, of a new link to the page that makes the first
+// admin. It returns "" when there is an admin already. The link works once and for
+// [LinkLife]; one returned earlier stops working. It is a secret for the operator's eyes:
+// print it, do not log it. The error is that of HasAdmin; the earlier link is as it was.
+func (u *UI) SetupPath(ctx context.Context) (string, error) {
 	has, err := u.HasAdmin(ctx)
 	if err != nil {
 		return "", fmt.Errorf("console: setup link: %w", err)
@@ -41,10 +29,9 @@ func (u *UI) SetupLink(ctx context.Context, base string) (string, error) {
 	if has {
 		return "", nil
 	}
-	base = b.Scheme + "://" + b.Host
 	c := newCode(rand.Text()) // 130 bits
 	u.link.issue(c, u.Now())
-	return base + setupPath + "?code=" + c.Reveal(), nil
+	return setupPath + "?code=" + c.Reveal(), nil
 }
 
 // A code is the secret part of a link. It cannot print itself.

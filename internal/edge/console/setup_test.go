@@ -48,8 +48,8 @@ func TestFirstAdminStory(t *testing.T) {
 	if log := w.log.String(); strings.Contains(log, w.code) || strings.Contains(log, passphrase) || !strings.Contains(log, "first admin created") {
 		t.Errorf("log: %s", log)
 	}
-	if link, err := w.ui.SetupLink(t.Context(), base); link != "" || err != nil {
-		t.Errorf("SetupLink with an admin = %q, %v, want none", link, err)
+	if link, err := w.ui.SetupPath(t.Context()); link != "" || err != nil {
+		t.Errorf("SetupPath with an admin = %q, %v, want none", link, err)
 	}
 }
 

@@ -109,11 +109,11 @@ func (w *world) time() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.no
 
 func (w *world) newLink() string {
 	w.t.Helper()
-	link, err := w.ui.SetupLink(w.t.Context(), base)
+	link, err := w.ui.SetupPath(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	code, ok := strings.CutPrefix(link, base+"/console/setup?code=")
+	code, ok := strings.CutPrefix(link, "/console/setup?code=")
 	if !ok || len(code) < 26 {
 		w.t.Fatalf("link = %q", link)
 	}

@@ -54,9 +54,8 @@ func (s *system) answer(ctx, work context.Context, out io.Writer, started func(p
 	}
 	console := s.console()
 	s.running.Go(func() { console.Run(work) })
-	// The link is made before a port is open, because in an open port a client waits. Then it gets the address of the port.
-	const nowhere = "http://port"
-	link, err := patiently(ctx, s.cfg.DatabaseWait, s.log, func(ctx context.Context) (string, error) { return console.SetupLink(ctx, nowhere) })
+	// The link of the first admin is made before a port is open, because in an open port a client waits.
+	link, err := patiently(ctx, s.cfg.DatabaseWait, s.log, console.SetupPath)
 	if err != nil {
 		return err
 	}
@@ -67,8 +66,8 @@ func (s *system) answer(ctx, work context.Context, out io.Writer, started func(p
 	}
 	defer s.collector.Close(context.WithoutCancel(ctx)) // after the last request, and before what mints the IDs is gone
 	defer ports.cut()
-	if path, there := strings.CutPrefix(link, nowhere); there {
-		link = ports.scheme() + "://" + dialable(ports.public.Addr()) + path
+	if link != "" {
+		link = ports.scheme() + "://" + dialable(ports.public.Addr()) + link
 	}
 	failed := ports.serve(&s.running)
 	reporter := &fleet.Reporter{Store: &sqlstore.Instances{DB: s.db}, ID: s.id, State: s.report, Log: s.log}
