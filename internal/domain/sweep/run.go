@@ -116,6 +116,9 @@ func (s *Sweeper) scheduled(ctx context.Context) {
 
 // take gets the lease for a new pass, which by has requested; nil: none.
 func (s *Sweeper) take(ctx context.Context, by *audit.Actor) (job, error) {
+	if s.walking.Load() { // it may have lost its lease, and not know that yet
+		return job{}, fmt.Errorf("sweep: %w", ErrRunning)
+	}
 	id, err := s.IDs.Next(ctx)
 	if err != nil {
 		return job{}, fmt.Errorf("sweep: %w", err)
@@ -141,7 +144,9 @@ func (s *Sweeper) take(ctx context.Context, by *audit.Actor) (job, error) {
 func (s *Sweeper) run(ctx context.Context, j job) Report {
 	limits := s.Limits.orDefault()
 	p := &pass{Sweeper: s, limits: limits, pace: newPace(limits), report: j.report, cursor: j.from, kept: j.report.Started}
+	s.walking.Store(true)
 	err := guarded(func() error { return p.walk(ctx) })
+	s.walking.Store(false)
 	r, next := &p.report, p.next()
 	r.Finished = time.Now()
 	switch {

@@ -390,3 +390,30 @@ func TestLeaseOfADeadHolderEnds(t *testing.T) {
 		}
 	})
 }
+
+// A pass that stands still and has lost its lease may wake up at any moment. Its instance
+// begins no other beside it: they share what is kept between two passes.
+func TestInstanceWalksOnePassAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.store.fill(sweep.Expired, 10)
+		frozen, awake := make(chan struct{}), make(chan struct{})
+		w.store.fail = func(call int) error {
+			if call == 1 {
+				close(frozen)
+				<-awake
+			}
+			return nil
+		}
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = w.Once(t.Context(), audit.Actor{}) })
+		<-frozen
+		w.wait(sweep.DefaultLimits().Lease + time.Second)
+		if _, err := w.Once(t.Context(), audit.Actor{}); !errors.Is(err, sweep.ErrRunning) {
+			t.Errorf("beside a pass that stands still: %v, want ErrRunning", err)
+		}
+		close(awake)
+		all.Wait()
+		w.once(t)
+	})
+}

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -190,6 +191,8 @@ type Sweeper struct {
 
 	mu    sync.Mutex
 	inbox chan job // nil unless Run runs
+	// walking is set while a pass of this instance walks. What follows is of one pass at a time.
+	walking atomic.Bool
 	// parts is how far this instance has cleared each part of the policy of a version.
 	parts struct {
 		version int64
