@@ -12,6 +12,7 @@ const (
 	Stopping           Trouble = "stopping"
 	DatabaseSilent     Trouble = "database_silent"
 	DatabaseRefuses    Trouble = "database_refuses"
+	DatabaseFull       Trouble = "database_full"
 	DatabaseReplaced   Trouble = "database_replaced"
 	DatabaseSlow       Trouble = "database_slow"
 	DatabaseLacking    Trouble = "database_lacking"
@@ -50,6 +51,7 @@ var sentences = map[Trouble]string{
 	Stopping:           "stopping",
 	DatabaseSilent:     "the database does not answer",
 	DatabaseRefuses:    "the database refuses this instance, or has a certificate that is not trusted; the log of the instance says why",
+	DatabaseFull:       "the database has no connection free for this instance, which opens up to 32; raise max_connections, or the limit of its user",
 	DatabaseReplaced:   "the file of the database was replaced or removed while the instance had it open; restart the instance",
 	DatabaseSlow:       "the database does not finish within a second; a table may be locked, or its server slow",
 	DatabaseLacking:    "the database lacks a table or a column; `flakepass migrate up` brings it to this program's version",

@@ -87,6 +87,8 @@ func (r *readiness) trouble(err error, otherwise fleet.Trouble) fleet.Trouble {
 		return fleet.DatabaseSlow
 	case sqlstore.Undecided(err) && r.db.Several():
 		return fleet.DatabaseUnproven
+	case sqlstore.Full(err):
+		return fleet.DatabaseFull
 	case sqlstore.MayPass(err):
 		return fleet.DatabaseSilent
 	case sqlstore.Lacking(err):

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 )
@@ -47,5 +49,17 @@ func TestReadySaysThatNoConnectionComesFree(t *testing.T) {
 	}
 	if got := (&readiness{db: db, ids: sick{}}).reasons(t.Context()); len(got) != 1 || got[0] != fleet.DatabaseSlow {
 		t.Errorf("reasons %q", got)
+	}
+}
+
+// TestReadySaysThatTheServerIsFull: a server that refuses one more connection answers, and says why.
+func TestReadySaysThatTheServerIsFull(t *testing.T) {
+	t.Parallel()
+	_, db := opened(t)
+	for _, number := range []uint16{1040, 1203, 1226} {
+		err := fmt.Errorf("database: %w", &mysql.MySQLError{Number: number, Message: "too many connections"})
+		if got := (&readiness{db: db}).trouble(err, fleet.DatabaseRefuses); got != fleet.DatabaseFull {
+			t.Errorf("error %d: %q", number, got)
+		}
 	}
 }

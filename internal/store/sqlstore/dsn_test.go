@@ -55,7 +55,7 @@ func TestMySQLSourceOverridesWhatContradicts(t *testing.T) {
 		"clientFoundRows=false", "multiStatements=true", "interpolateParams=false", "charset=gbk", "charset=gbk&interpolateParams=true",
 		"collation=utf8mb4_general_ci", "columnsWithAlias=true", "parseTime=false", "loc=Asia/Shanghai", "loc=Asia%2FShanghai", "rejectReadOnly=true",
 		"autocommit=0", "AutoCommit=0", "SQL_MODE=%27%27", "sql_mode=%27NO_BACKSLASH_ESCAPES%27", "time_zone=%27%2B05:00%27",
-		"innodb_lock_wait_timeout=50", "transaction_isolation=%27SERIALIZABLE%27",
+		"innodb_lock_wait_timeout=50", "sql_safe_updates=1", "sql_select_limit=1", "transaction_isolation=%27SERIALIZABLE%27",
 	} {
 		dsn, err := sqlstore.MySQLSource("mysql://ada:secret@db/pass?" + params)
 		if err != nil {
@@ -87,6 +87,7 @@ func fixed(t *testing.T, c *mysql.Config) {
 		seen[strings.ToLower(name)] = value
 	}
 	if seen["autocommit"] != "1" || seen["innodb_lock_wait_timeout"] != "2" || seen["time_zone"] != "'+00:00'" ||
+		seen["sql_safe_updates"] != "0" || seen["sql_select_limit"] != "18446744073709551615" ||
 		!strings.Contains(seen["sql_mode"], "TRADITIONAL") {
 		t.Errorf("variables: %v", seen)
 	}
@@ -163,21 +164,18 @@ func TestSessionsOfTheServerAreAsTheStatementsNeed(t *testing.T) {
 	for _, kind := range kinds[1:] {
 		t.Run(kind.name, func(t *testing.T) {
 			o := kind.options(t)
-			o.Source += "&transaction_isolation=%27SERIALIZABLE%27"
+			prefix := "transaction"
 			if kind.name == "MariaDB" {
-				o.Source = strings.Replace(o.Source, "transaction_isolation", "tx_isolation", 1)
+				prefix = "tx"
 			}
+			o.Source += "&" + prefix + "_isolation=%27SERIALIZABLE%27&" + prefix + "_read_only=1"
 			db := open(t, o).SQL()
-			isolation := "@@transaction_isolation"
-			if kind.name == "MariaDB" {
-				isolation = "@@tx_isolation"
-			}
 			var level, zone, collation string
-			var autocommit, wait int
-			err := db.QueryRowContext(t.Context(), "SELECT "+isolation+", @@time_zone, @@collation_connection, @@autocommit, @@innodb_lock_wait_timeout").
-				Scan(&level, &zone, &collation, &autocommit, &wait)
-			if err != nil || level != "READ-COMMITTED" || zone != "+00:00" || collation != "utf8mb4_bin" || autocommit != 1 || wait != 2 {
-				t.Errorf("%s %s %s %d %d, %v", level, zone, collation, autocommit, wait, err)
+			var autocommit, wait, only int
+			err := db.QueryRowContext(t.Context(), "SELECT @@"+prefix+"_isolation, @@"+prefix+"_read_only, @@time_zone, @@collation_connection, @@autocommit, @@innodb_lock_wait_timeout").
+				Scan(&level, &only, &zone, &collation, &autocommit, &wait)
+			if err != nil || level != "READ-COMMITTED" || only != 0 || zone != "+00:00" || collation != "utf8mb4_bin" || autocommit != 1 || wait != 2 {
+				t.Errorf("%s %d %s %s %d %d, %v", level, only, zone, collation, autocommit, wait, err)
 			}
 		})
 	}

@@ -90,6 +90,10 @@ func format(c *mysql.Config) (string, error) {
 		// In the hour that a clock repeats in autumn, the database would read its
 		// own local time as the earlier of two instants.
 		"time_zone": "'+00:00'",
+		// Servers may have these for people who type statements. An update without a key in its
+		// WHERE would fail, and a list would end too early.
+		"sql_safe_updates": "0",
+		"sql_select_limit": "18446744073709551615",
 	}
 	if c.Params == nil {
 		c.Params = map[string]string{}

@@ -23,12 +23,13 @@ const (
 	badRow                         // what is in a row, or in a trigger on it
 	unprepared                     // a prepared statement was not run, and its text may be
 	schema                         // a table or a column is missing
+	full                           // it has no connection for one more client
 )
 
 // refusals has the numbers. SQLSTATE has too few classes to tell these apart.
 var refusals = map[uint16]refusal{
 	1020: lostRace,                        // MariaDB: the row changed since it was read
-	1040: passes,                          // too many connections
+	1040: passes | full,                   // too many connections
 	1047: passes | decidesNo | unprepared, // a node of Galera that has lost the others, or has not caught up; a proxy that does not know the command
 	1053: passes | decidesNo,              // shutting down
 	1054: badRow | schema,                 // no such column
@@ -36,10 +37,10 @@ var refusals = map[uint16]refusal{
 	1079: passes,                          // shut down
 	1146: badRow | schema,                 // no such table
 	1180: passes | lostRace,               // not committed: Group Replication, or a node of Galera that loses the others
-	1203: passes,                          // too many connections of the user
+	1203: passes | full,                   // too many connections of the user
 	1205: passes | badRow,                 // waited too long for the lock of a row
 	1213: passes | lostRace,               // deadlock; in Galera also at COMMIT
-	1226: passes,                          // too many connections of the account
+	1226: passes | full,                   // too many connections of the account
 	1243: unprepared,                      // a proxy has led the statement to another server than its preparation
 	1290: passes | readOnly,               // read-only
 	1295: unprepared,                      // it cannot be prepared
@@ -82,6 +83,9 @@ func (e refusedWrite) Unwrap() []error { return []error{ErrReadOnly, driver.ErrB
 
 // Undecided reports that the server takes no part in the decisions of its cluster.
 func Undecided(err error) bool { return means(err, decidesNo) }
+
+// Full reports that the server has no connection for one more client, or for one more of this user.
+func Full(err error) bool { return means(err, full) }
 
 // Lacking reports that a table or a column is missing.
 func Lacking(err error) bool {

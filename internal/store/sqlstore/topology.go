@@ -15,7 +15,7 @@ type server map[string]string
 
 // asked are the variables of a [server]. One that a product does not know is missing
 // in the answer, and no privilege is needed to ask.
-const asked = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('hostname', 'port', 'server_id', 'version', 'version_comment', 'innodb_rollback_on_timeout', " +
+const asked = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('hostname', 'port', 'server_id', 'version', 'version_comment', 'innodb_rollback_on_timeout', 'log_bin', 'binlog_format', " +
 	"'wsrep_on', 'group_replication_group_name', 'group_replication_single_primary_mode', " +
 	"'rpl_semi_sync_source_enabled', 'rpl_semi_sync_master_enabled')"
 
@@ -61,6 +61,10 @@ func (s server) unfit() error {
 		// A transaction that is undone when a statement has waited too long for a lock
 		// would release a row that is being judged.
 		return &UnfitError{"innodb_rollback_on_timeout is ON; start it with OFF, which is the default"}
+	case on(s["log_bin"]) && strings.EqualFold(s["binlog_format"], "STATEMENT"):
+		// A session may not change it without a privilege, and InnoDB refuses each write of a READ COMMITTED transaction.
+		return &UnfitError{"binlog_format is STATEMENT, which allows no writes in READ COMMITTED; " +
+			"set it to ROW (SET GLOBAL binlog_format = 'ROW', and in the file of the server's settings)"}
 	case s.member() && !on(s["group_replication_single_primary_mode"]):
 		return &UnfitError{"its Group Replication has several primaries; " +
 			"switch it to one with SELECT group_replication_switch_to_single_primary_mode()"}
@@ -85,7 +89,7 @@ func (s server) tooOld() bool {
 // Both databases READ COMMITTED: a statement reads what is committed at its time, not
 // at the time of its transaction, and keeps no locks on rows that it only looked at.
 // MySQL and MariaDB have different names for the variable that says so, and the same
-// statement.
+// statement. READ WRITE is for a server whose default is a read-only transaction.
 //
 // A node of Galera applies the changes of the others later than they are acknowledged.
 // wsrep_sync_wait makes SELECT and BEGIN (1), UPDATE and DELETE (2), INSERT and REPLACE
@@ -96,7 +100,7 @@ func (s server) tooOld() bool {
 // server may have another one. BEFORE would wait on secondaries too, and cost each
 // statement a round trip of the group; but a secondary is read-only and decides nothing.
 func (s server) session() []string {
-	list := []string{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"}
+	list := []string{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE"}
 	switch {
 	case s.galera():
 		list = append(list, "SET SESSION wsrep_sync_wait = 7, SESSION wsrep_dirty_reads = OFF")

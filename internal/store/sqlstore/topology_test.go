@@ -11,7 +11,7 @@ import (
 // TestServersAreKnownByTheirVariables: which servers are refused, what a session sets for
 // fresh reads, and whether another server may take over.
 func TestServersAreKnownByTheirVariables(t *testing.T) {
-	const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
+	const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE"
 	vars := func(pairs ...string) map[string]string {
 		v := map[string]string{}
 		for _, pair := range pairs {
@@ -33,6 +33,9 @@ func TestServersAreKnownByTheirVariables(t *testing.T) {
 		"old MySQL":         {vars: vars("version=5.7.44-log"), unfit: "too old"},
 		"old MariaDB":       {vars: vars("version=5.5.5-10.5.28-MariaDB"), unfit: "too old"},
 		"MariaDB, undoes":   {vars: vars("version=10.11.14-MariaDB", "innodb_rollback_on_timeout=ON"), unfit: "start it with OFF"},
+		"statements":        {vars: vars("version=8.4.3", "log_bin=ON", "binlog_format=STATEMENT"), unfit: "'ROW'"},
+		"no log":            {vars: vars("version=10.11.14-MariaDB", "log_bin=OFF", "binlog_format=STATEMENT")},
+		"mixed":             {vars: vars("version=10.11.14-MariaDB", "log_bin=ON", "binlog_format=MIXED")},
 		"TiDB":              {vars: vars("version=8.0.11-TiDB-v8.5.0"), unfit: "TiDB"},
 		"Vitess":            {vars: vars("version=8.0.40-Vitess"), unfit: "Vitess"},
 		"Galera":            {vars: vars("version=11.4.2-MariaDB", "wsrep_on=ON"), session: "wsrep_sync_wait = 7", several: true},
