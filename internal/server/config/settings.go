@@ -61,7 +61,8 @@ func settings(c *Config) []setting {
 				c.Database = Database{Kind: SQLite, Path: filepath.Join(c.DataDir, "flakepass.db")}
 			},
 			doc: "The database of the users: `sqlite:<path>`, or `mysql://user:password@host:3306/name?params`. Characters such as `@ / # %` in a user or password are percent-encoded. " +
-				"The parameters are `tls` (`true` or `false`), `timeout`, `readTimeout` and `writeTimeout` (such as `5s`), `compress`, `connectionAttributes`, and `allowCleartextPasswords` with `tls=true`. Every other one is refused.",
+				"The parameters are `tls` (`true` or `false`), `timeout`, `readTimeout` and `writeTimeout` (such as `5s`), `compress`, `connectionAttributes`, and `allowCleartextPasswords` with `tls=true`. Every other one is refused. " +
+				"With `tls=true` the server needs a certificate that the system trusts, or one of the file that `SSL_CERT_FILE` names.",
 		}, {
 			key: "database_wait", def: "1m", value: span(&c.DatabaseWait, 0, 24*time.Hour),
 			doc: "How long `flakepass serve` waits at its start while no MySQL server that takes writes can be reached: it is down, read-only or not part of a cluster. " +

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/flakepass/flakepass/internal/server/run"
 )
 
@@ -21,5 +23,12 @@ func TestAdviceIsAboutTheServerOnlyIfItIsTheNetwork(t *testing.T) {
 		if says := run.Advised(err).Error(); strings.Contains(says, "is the server running") != want {
 			t.Error(says)
 		}
+	}
+}
+
+func TestServerThatWantsTLSIsToldOfTheURL(t *testing.T) {
+	t.Parallel()
+	if err := run.Advised(&mysql.MySQLError{Number: 3159}); !strings.Contains(err.Error(), "?tls=true") {
+		t.Errorf("no advice: %v", err)
 	}
 }

@@ -178,7 +178,7 @@ func Advised(err error) error {
 func remedy(err error) string {
 	const (
 		noSuchDatabase, accessDenied, databaseDenied, commandDenied = 1049, 1045, 1044, 1142
-		passwordExpired, passwordMustChange, accountLocked          = 1862, 1820, 3118
+		passwordExpired, passwordMustChange, accountLocked, noTLS   = 1862, 1820, 3118, 3159
 
 		sqliteIO, sqliteFull, sqliteCannotOpen = 10, 13, 14
 	)
@@ -194,6 +194,8 @@ func remedy(err error) string {
 			return "; set the password of the user anew on the server (ALTER USER ... IDENTIFIED BY ...)"
 		case accountLocked:
 			return "; unlock the user on the server (ALTER USER ... ACCOUNT UNLOCK)"
+		case noTLS:
+			return "; add ?tls=true to the URL (docs/configuration.md)"
 		}
 	}
 	switch sqlstore.SQLiteCode(err) {

@@ -117,7 +117,7 @@ func (w *redisWatch) look(ctx context.Context) fleet.Trouble {
 		}
 	case before && why == fleet.RedisSilent:
 	case w.broken.CompareAndSwap(false, true):
-		w.log.WarnContext(ctx, "redis (FLAKEPASS_REDIS) cannot be used now; everything works without it, "+
+		w.log.WarnContext(ctx, "redis (FLAKEPASS_REDIS) cannot be used now; everything but FLAKEPASS_WORKER=redis works without it, "+
 			"but a logout reaches other instances within the bound instead of at once, and each asks the database by itself",
 			"redis", why.Error(), "at", w.common.where, "bound", w.bound, "err", err)
 	}
