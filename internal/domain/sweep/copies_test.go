@@ -63,6 +63,18 @@ func TestSweepWaitsForReplicas(t *testing.T) {
 	})
 }
 
+// A pass that would be over before the next question waits, too.
+func TestShortPassWaitsForReplicas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.store.fill(sweep.Expired, 4)
+		w.Copies = &copies{behind: func(asked time.Duration) (time.Duration, error) { return 11*time.Second - asked, nil }}
+		if r := w.once(t); r.Outcome != sweep.Done || r.Cleared != 4 || r.Took() < time.Second {
+			t.Errorf("%+v, which took %v; want it to wait for a second", r, r.Took())
+		}
+	})
+}
+
 // One that stays behind ends the pass, which says so; the next goes on from
 // there.
 func TestReplicaThatStaysBehindEndsAPass(t *testing.T) {
@@ -70,7 +82,12 @@ func TestReplicaThatStaysBehindEndsAPass(t *testing.T) {
 		w := newWorld()
 		w.store.fill(sweep.Expired, 20_000)
 		w.store.each = time.Millisecond / 10
-		c := &copies{behind: func(time.Duration) (time.Duration, error) { return 90 * time.Second, nil }}
+		c := &copies{behind: func(asked time.Duration) (time.Duration, error) {
+			if asked == 0 { // before the pass writes
+				return 0, nil
+			}
+			return 90 * time.Second, nil
+		}}
 		w.Copies = c
 		r := w.once(t)
 		if r.Outcome != sweep.Slow || r.Detail != "a replica is behind by 1m30s" || r.Cleared == 0 || r.Took() > 2*time.Minute {

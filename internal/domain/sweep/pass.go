@@ -45,6 +45,10 @@ func (p *pass) walk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Also a pass that is over soon adds to what a replica has to copy.
+	if err := p.catchUp(ctx); err != nil {
+		return err
+	}
 	p.marks, p.until = all, p.limits.Time
 	if err := p.stages(ctx); err != nil {
 		return err

@@ -15,6 +15,8 @@ func sessions() []Mutant {
 			"asOf: s.AsOf, hash", "asOf: time.Now(), hash", "internal/store/memstore", "^TestAliveIsBelievedByItsAsOf"),
 		session("no as-of", "internal/store/memstore/sessions.go",
 			"return age < t.life && !horizon", "return !horizon", "internal/store/memstore", "^TestStaleHorizon|^TestFreshHorizon"),
+		session("an end from before the start counts as late", "internal/store/memstore/changes.go",
+			" && after <= session.Age(now, t.began)", "", "internal/store/memstore", "^TestPropagation"),
 		session("no horizon", "internal/store/memstore/sessions.go",
 			"!horizon.IsZero() && session.Age(now, horizon) < t.Bound", "true", simulation, worlds),
 		session("no dead-set", "internal/store/memstore/tombstones.go",

@@ -84,6 +84,7 @@ func slots() []Mutant {
 		slot("a part does not look again where its first look began", sweep+"/part.go", "!l.end.beyond(", "!l.from.beyond(", sweep, "^TestPartLooksAgainAlso"),
 		slot("one part keeps the others waiting", sweep+"/pass.go", "(p.limits.Time-took)/time.Duration(1+len(parts)-i)", "p.limits.Time - took", sweep, "^TestPartThatTakes"),
 		slot("the lease ends while nothing is found", sweep+"/pass.go", "return p.pause(ctx, 0) // nothing", "return ctx.Err() // nothing", sweep, "^TestPartGoesOn"),
+		slot("a short pass waits for no replica", sweep+"/pass.go", "if err := p.catchUp(ctx); err != nil {", "if err := ctx.Err(); err != nil {", sweep, "^TestShortPass"),
 		slot("an instance walks two passes side by side", sweep+"/run.go", "\tif s.walking.Load() {", "\tif false {", sweep, "^TestInstanceWalksOnePassAtATime$"),
 		slot("few of a part are its end", store+"/stale.go", "if len(seen) >= limit {", "seen = slices.DeleteFunc(seen, func(e entry) bool { return !e.over })\n\tif len(seen) >= limit {", store, "^TestLookForARare.*/^SQLite$"),
 		slot("the default times are those of all", "internal/domain/policy/override.go", "if i := e.OldestIssued(now); i.Before(issued) {", "if i := e.OldestIssued(now); false && i.Before(issued) {", "internal/domain/policy", "^TestTightest|^TestWhatAScope"),

@@ -74,8 +74,9 @@ func (t *Sessions) ApplyPoll(news session.News) {
 	}
 	for i := range news.Ends {
 		e := &news.Ends[i]
-		if t.tombstones.add(now, *e) && t.Arrived != nil {
-			t.Arrived("poll", news.Now.Sub(e.At))
+		// An end from before this tier was sent to nobody here, so its age says nothing of messages.
+		if after := news.Now.Sub(e.At); t.tombstones.add(now, *e) && t.Arrived != nil && after <= session.Age(now, t.began) {
+			t.Arrived("poll", after)
 		}
 	}
 }

@@ -133,8 +133,11 @@ func TestPropagationIsMeasuredOnce(t *testing.T) {
 		s := gone(7, session.LoggedOut)
 		time.Sleep(time.Millisecond)
 		tier.ApplyEnd(s)
+		before := session.End{UserID: owner + 1, Floor: 5, At: time.Now().Add(-time.Minute)} // of the time before a restart
+		tier.ApplyPoll(session.News{Now: time.Now(), Ends: []session.End{before}})
 		end := session.End{UserID: owner, Floor: 7, At: time.Now()}
 		tier.ApplyPoll(session.News{Now: time.Now(), Ends: []session.End{end}}) // known already
+		time.Sleep(time.Second)
 		end.Floor = 9
 		news := session.News{Now: end.At.Add(time.Second), Ends: []session.End{end}}
 		tier.ApplyPoll(news)

@@ -42,6 +42,7 @@ type Options struct {
 type Sessions struct {
 	Options
 	next       session.Store
+	began      time.Time
 	life       time.Duration             // of an answer, from its as-of, while the horizon is fresh
 	doubt      atomic.Pointer[time.Time] // no alive answer as of then or before is believed
 	cache      *otter.Cache[idworker.ID, *entry]
@@ -133,7 +134,7 @@ func NewSessions(next session.Store, o Options) (*Sessions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("memstore: %w", err)
 	}
-	t := &Sessions{Options: o, next: next, life: o.Bound, cache: cache, ahead: make(chan struct{}, renewals)}
+	t := &Sessions{Options: o, next: next, began: o.Now(), life: o.Bound, cache: cache, ahead: make(chan struct{}, renewals)}
 	if o.Feed != nil {
 		t.life = session.Life(o.Bound)
 	}
