@@ -15,6 +15,7 @@ const (
 	DatabaseFull       Trouble = "database_full"
 	DatabaseReplaced   Trouble = "database_replaced"
 	DatabaseSlow       Trouble = "database_slow"
+	DatabaseDamaged    Trouble = "database_damaged"
 	DatabaseLacking    Trouble = "database_lacking"
 	SettingsUnreadable Trouble = "settings_unreadable"
 	DatabaseReadOnly   Trouble = "database_read_only"
@@ -54,6 +55,7 @@ var sentences = map[Trouble]string{
 	DatabaseFull:       "the database has no connection free for this instance, which opens up to 32; raise max_connections, or the limit of its user",
 	DatabaseReplaced:   "the file of the database was replaced or removed while the instance had it open; restart the instance",
 	DatabaseSlow:       "the database does not finish within a second; a table may be locked, or its server slow",
+	DatabaseDamaged:    "the database lacks a table or a column that a migration has made; restore the database from a backup",
 	DatabaseLacking:    "the database lacks a table or a column; `flakepass migrate up` brings it to this program's version",
 	SettingsUnreadable: "the settings cannot be read from the database; the log of the instance says why",
 	DatabaseReadOnly:   "the database takes no writes; it may be a replica, or set to read only",

@@ -53,18 +53,18 @@ func (r *readiness) database(ctx context.Context) fleet.Trouble {
 		if stats := r.db.SQL().Stats(); errors.Is(err, context.DeadlineExceeded) && stats.InUse < stats.MaxOpenConnections {
 			return fleet.DatabaseSilent
 		}
-		return r.trouble(err, fleet.DatabaseRefuses)
+		return r.trouble(ctx, err, fleet.DatabaseRefuses)
 	}
 	if behind, err := migrations.Behind(ctx, r.db.SQL()); err != nil {
-		return r.trouble(err, fleet.SettingsUnreadable)
+		return r.trouble(ctx, err, fleet.SettingsUnreadable)
 	} else if behind {
 		return fleet.DatabaseLacking
 	}
 	if _, err := (&sqlstore.Settings{DB: r.db}).LoadPolicy(ctx); err != nil {
-		return r.trouble(err, fleet.SettingsUnreadable)
+		return r.trouble(ctx, err, fleet.SettingsUnreadable)
 	}
 	if err := r.write(ctx); err != nil {
-		return r.trouble(err, fleet.DatabaseReadOnly)
+		return r.trouble(ctx, err, fleet.DatabaseReadOnly)
 	}
 	if r.proven != nil && !r.proven() {
 		return fleet.DatabaseUnproven
@@ -74,7 +74,7 @@ func (r *readiness) database(ctx context.Context) fleet.Trouble {
 
 // trouble is what an error of the database says is wrong. What needs a person is told apart
 // from what does not: to migrate the schema of a server that only reads would do harm.
-func (r *readiness) trouble(err error, otherwise fleet.Trouble) fleet.Trouble {
+func (r *readiness) trouble(ctx context.Context, err error, otherwise fleet.Trouble) fleet.Trouble {
 	unfit, isUnfit := errors.AsType[*sqlstore.UnfitError](err)
 	switch {
 	case isUnfit:
@@ -92,6 +92,9 @@ func (r *readiness) trouble(err error, otherwise fleet.Trouble) fleet.Trouble {
 	case sqlstore.MayPass(err):
 		return fleet.DatabaseSilent
 	case sqlstore.Lacking(err):
+		if behind, err := migrations.Behind(ctx, r.db.SQL()); err == nil && !behind {
+			return fleet.DatabaseDamaged // no step makes again what an earlier one has made
+		}
 		return fleet.DatabaseLacking
 	}
 	return otherwise

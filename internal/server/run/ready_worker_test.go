@@ -58,8 +58,26 @@ func TestReadySaysThatTheServerIsFull(t *testing.T) {
 	_, db := opened(t)
 	for _, number := range []uint16{1040, 1203, 1226} {
 		err := fmt.Errorf("database: %w", &mysql.MySQLError{Number: number, Message: "too many connections"})
-		if got := (&readiness{db: db}).trouble(err, fleet.DatabaseRefuses); got != fleet.DatabaseFull {
+		if got := (&readiness{db: db}).trouble(t.Context(), err, fleet.DatabaseRefuses); got != fleet.DatabaseFull {
 			t.Errorf("error %d: %q", number, got)
+		}
+	}
+}
+
+// TestReadySaysWhetherMigrateUpHelps: it makes what a step makes, and nothing again.
+func TestReadySaysWhetherMigrateUpHelps(t *testing.T) {
+	t.Parallel()
+	_, db := opened(t)
+	r := &readiness{db: db, ids: sick{}}
+	for _, c := range []struct {
+		table string
+		want  fleet.Trouble
+	}{{"settings", fleet.DatabaseDamaged}, {"flakepass_migrations", fleet.DatabaseLacking}} {
+		if _, err := db.SQL().ExecContext(t.Context(), "ALTER TABLE "+c.table+" RENAME TO gone_"+c.table); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.reasons(t.Context()); len(got) != 1 || got[0] != c.want {
+			t.Errorf("without %s: reasons %q", c.table, got)
 		}
 	}
 }
