@@ -33,8 +33,7 @@ type lease struct {
 	holder string // for people
 	timing
 
-	begun int64 // the step that an earlier holder has begun, and perhaps not recorded
-	doing int64 // the step that this holder has begun, and perhaps not recorded
+	doing int64 // the step that this holder, or an earlier one, has begun, and perhaps not recorded
 }
 
 // timing is how often a holder changes the row, and how long a row that does not change
@@ -144,7 +143,7 @@ func (l *lease) takeFrom(ctx context.Context, h hold) (mine bool, err error) {
 		l.owner, l.holder, h.version)
 	mine, err = one(result, err)
 	if mine {
-		l.begun, l.doing = h.step, h.step
+		l.doing = h.step
 	}
 	return mine, err
 }

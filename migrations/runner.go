@@ -186,11 +186,16 @@ func (r *runner) steps(ctx context.Context, list []migration, to direction) ([]A
 //
 // On MySQL the statement of a step and its record are two transactions. A run that ends
 // between them, or whose statement the server finishes later, leaves a step that is done and
-// not recorded. The lease has the number of the step that was begun: if the statement
-// now fails because its result is there, that is the result of the earlier run, all of it, for a
+// not recorded. So does a try of this run whose record waited for too long, as for a backup.
+// The lease has the number of the step that was begun: if the statement
+// now fails because its result is there, that is the result of the earlier try, all of it, for a
 // statement that changes the schema is atomic. So only the record is missing.
 func (r *runner) step(ctx context.Context, m migration, to direction) (mine bool, err error) {
+	begun := int64(0) // before the last try
 	err = whileBusy(ctx, func() error {
+		if r.lease != nil {
+			begun = r.lease.doing
+		}
 		p, err := r.provider(to.of(m))
 		if err != nil {
 			return err
@@ -202,8 +207,8 @@ func (r *runner) step(ctx context.Context, m migration, to direction) (mine bool
 		}
 		return err
 	})
-	if r.lease != nil && isThere(err) && r.lease.begun == to.of(m) {
-		r.log.WarnContext(ctx, "an earlier run of this migration was cut off when it was done; recording it", "migration", m.String())
+	if r.lease != nil && isThere(err) && begun == to.of(m) {
+		r.log.WarnContext(ctx, "an earlier try of this migration was cut off when it was done; recording it", "migration", m.String())
 		err = r.recordOnly(ctx, m, to)
 	}
 	if r.lease != nil && (err == nil || isThere(err)) {
