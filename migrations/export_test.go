@@ -37,3 +37,20 @@ func Hold(ctx context.Context, db *sql.DB) (release func(), err error) {
 		l.give(work)
 	}), nil
 }
+
+// Late is a call of [Up], or of [Down] with one step, that has looked at the database. It goes on when it
+// is called.
+func Late(ctx context.Context, db *sql.DB, d Dialect, undo bool) (goOn func() ([]Applied, error), err error) {
+	r, err := newRunner(db, d, nil)
+	if err != nil {
+		return nil, err
+	}
+	have, err := r.have(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if undo {
+		return func() ([]Applied, error) { return r.run(ctx, r.newestOf(have, 1), down) }, nil
+	}
+	return func() ([]Applied, error) { return r.run(ctx, r.lacking(have), up) }, nil
+}

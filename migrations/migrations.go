@@ -100,8 +100,7 @@ func (r *runner) up(ctx context.Context) ([]Applied, error) {
 	if err != nil {
 		return nil, fmt.Errorf("migrations: up: %w", err)
 	}
-	lacking := slices.DeleteFunc(slices.Clone(r.known), func(m migration) bool { return have.has(m) })
-	return r.run(ctx, lacking, up)
+	return r.run(ctx, r.lacking(have), up)
 }
 
 // Down undoes the newest migrations, at most steps of them, and returns what
@@ -121,9 +120,7 @@ func Down(ctx context.Context, db *sql.DB, d Dialect, steps int, log *slog.Logge
 	if err != nil {
 		return nil, fmt.Errorf("migrations: down: %w", err)
 	}
-	newest := slices.DeleteFunc(slices.Clone(r.known), func(m migration) bool { return !have.has(m) })
-	slices.Reverse(newest)
-	return r.run(ctx, newest[:min(steps, len(newest))], down)
+	return r.run(ctx, r.newestOf(have, steps), down)
 }
 
 // Status lists all migrations that this program knows or the database has, in

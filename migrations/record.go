@@ -18,6 +18,7 @@ type record struct {
 	now    string // the database's clock, in Unix milliseconds
 	exists string // a query for how many tables of the name given there are
 	suffix string // ends a CREATE TABLE
+	alone  string // ends the removal of a step, in the transaction of its undoing: no newer one is there
 }
 
 var _ database.StoreExtender = record{}
@@ -36,6 +37,7 @@ func recordOf(d Dialect) (record, error) {
 		return record{
 			now:    "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 			exists: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ",
+			alone:  " AND number = (SELECT MAX(number) FROM " + recordTable + ")",
 		}, nil
 	}
 	return record{}, fmt.Errorf("migrations: no dialect %q", d)
@@ -115,16 +117,19 @@ func (r record) Insert(ctx context.Context, db database.DBTxConn, request databa
 	return err
 }
 
-// Delete fails when there is no such row, so of two transactions that undo the
+// errMoved means that a step is not as this run has found it.
+var errMoved = errors.New("another process has migrated the database meanwhile")
+
+// Delete fails with errMoved when there is no such row, so of two transactions that undo the
 // same migration one is rolled back.
 func (r record) Delete(ctx context.Context, db database.DBTxConn, number int64) error {
-	result, err := db.ExecContext(ctx, "DELETE FROM "+recordTable+" WHERE number = ?", number)
+	result, err := db.ExecContext(ctx, "DELETE FROM "+recordTable+" WHERE number = ?"+r.alone, number)
 	if err != nil {
 		return err
 	}
 	n, err := result.RowsAffected()
 	if err == nil && n != 1 {
-		err = errors.New("somebody else has undone it")
+		err = errMoved
 	}
 	return err
 }

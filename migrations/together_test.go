@@ -235,3 +235,43 @@ func hold(t *testing.T, db *sql.DB, d migrations.Dialect) {
 		t.Fatal(err)
 	}
 }
+
+// TestWhoWaitedGoesByWhatThereIsNow: another instance has migrated the database between the look of a call and its
+// turn. A step is undone only while no newer one is there, which rests on it; and one that is
+// lacking is applied, too, if it was there before.
+func TestWhoWaitedGoesByWhatThereIsNow(t *testing.T) {
+	onEach(t, func(t *testing.T, d database) {
+		db, other := d.open(t), d.open(t)
+		undo := func(steps int) {
+			if _, err := migrations.Down(t.Context(), other, d.dialect, steps, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mustUp(t, db, d.dialect)
+		undo(2)
+		goOn, err := migrations.Late(t.Context(), db, d.dialect, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustUp(t, other, d.dialect)
+		undone, err := goOn()
+		if err == nil || len(undone) != 0 || !strings.Contains(err.Error(), "has migrated the database meanwhile") {
+			t.Errorf("down: undone %v, %v; want that another has migrated meanwhile", namesOf(undone), err)
+		}
+		if err := migrations.Check(t.Context(), db, d.dialect); err != nil {
+			t.Error(err)
+		}
+
+		undo(1)
+		if goOn, err = migrations.Late(t.Context(), db, d.dialect, false); err != nil {
+			t.Fatal(err)
+		}
+		undo(1)
+		if done, err := goOn(); err != nil {
+			t.Errorf("up: applied %v, %v; want both steps", namesOf(done), err)
+		}
+		if err := migrations.Check(t.Context(), db, d.dialect); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -45,8 +45,11 @@ func migrating() []Mutant {
 	return []Mutant{
 		lease("whoever lost it goes on", "lease.go", "if err == nil && !mine {", "if err == nil && false && !mine {", "^TestWhoLostTheLeaseBeginsNoStep$"),
 		lease("nobody waits", "lease.go", `now.owner == "" || unchanged`, "true || unchanged", "^TestALivingHolderIsWaitedFor$|^TestWaitingEndsWithTheContext$"),
-		lease("a step that was cut off is not recorded", "runner.go", "isThere(err) && r.lease.begun == to.of(m) {", "false {", "^TestALostAnswerLeavesNothingToRepair$"),
-		lease("a table of somebody else is adopted", "runner.go", "isThere(err) && r.lease.begun == to.of(m) {", "isThere(err) {", "^TestHalfFailedMigration"),
+		lease("a step that was cut off is not recorded", "steps.go", "isThere(err) && begun == to.of(m) {", "isThere(err) && begun*0 != 0 {", "^TestALostAnswerLeavesNothingToRepair$"),
+		lease("a table of somebody else is adopted", "steps.go", "isThere(err) && begun == to.of(m) {", "isThere(err) && begun*0 == 0 {", "^TestHalfFailedMigration"),
+		lease("what the same run has begun is somebody else's", "steps.go", "begun = r.lease.doing", "_ = begun", "^TestRecordThatWaitsIsMadeUpFor$"),
+		lease("a step is undone below a newer one", "runner.go", "list[0].number != have.newest()", "false", "^TestWhoWaitedGoesByWhatThereIsNow$"),
+		lease("a step of SQLite is undone below a newer one", "record.go", "AND number = (SELECT MAX", "AND number <= (SELECT MAX", "^TestWhoWaitedGoesByWhatThereIsNow$"),
 	}
 }
 
