@@ -130,7 +130,11 @@ func (u *UI) postAccount(q *request, form url.Values) {
 	if q.answerRefusal(err) {
 		return
 	}
-	status, problem := q.refusal("own account", err)
+	status, problem, known := q.knownRefusal("own account", err)
+	if !known { // the change may have been made
+		q.unavailable("own account", err)
+		return
+	}
 	q.showAccount(status, accountView{Problem: problem, At: do, Confirm: do == doConfirm})
 }
 

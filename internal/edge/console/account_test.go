@@ -273,3 +273,18 @@ func TestRecoveryCodesAreRenewedInTheConsole(t *testing.T) {
 		t.Errorf("the log lacks it:\n%s", &w.log)
 	}
 }
+
+// TestLostAnswerAboutTheOwnAccountIsUndecided: the change may have been made. The page said that the
+// passphrase could not be checked, also where none was sent.
+func TestLostAnswerAboutTheOwnAccountIsUndecided(t *testing.T) {
+	w := newWorld(t)
+	w.own = own{none: true}
+	c := w.enter()
+	w.own = own{none: true, err: errors.New("the connection is lost")}
+	page := w.sendForm(c, "/console/account", "do", "confirm", "code", "123456")
+	wantStatus(t, page, 503)
+	wantText(t, page, "may or may not have been made", "/console/account")
+	if strings.Contains(page.Body.String(), "could not check the passphrase") || page.Header().Get("Retry-After") == "" {
+		t.Errorf("header %v, page %s", page.Header(), page.Body)
+	}
+}

@@ -70,7 +70,7 @@ func (q *request) passwordRefused(page passwordView, err error) {
 		status, problem = http.StatusForbidden, q.t.Text("reset.disabled")
 	default:
 		if status, problem = q.refusal("password not reset", err); problem == q.t.Text("login.failed") {
-			problem = q.t.Text("reset.failed")
+			problem = q.t.Text("reset.failed") // the answer to the change may be what was lost
 		} else if problem == q.t.Text("login.busy") {
 			problem = q.t.Text("setup.busy")
 		}

@@ -34,27 +34,40 @@ func (q *request) client() *login.Client {
 // refusal is the status and the sentence for an error of the own account, and sets
 // the headers that go with it. The log has the cause of what the user cannot mend.
 func (q *request) refusal(what string, err error) (status int, sentence string) {
-	if e, ok := errors.AsType[*ratelimit.LimitedError](err); ok { // RFC 6585 section 4
-		wait := max(e.Retry, time.Second)
-		q.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-		return http.StatusTooManyRequests, q.t.Text("login.limited", q.t.span(wait+time.Second-1))
-	}
-	for _, known := range q.t.refusals() {
-		if errors.Is(err, known.err) {
-			return known.status, known.sentence
-		}
+	status, sentence, known := q.knownRefusal(what, err)
+	if known {
+		return status, sentence
 	}
 	q.w.Header().Set("Retry-After", retryAfter)
-	switch {
-	case errors.Is(err, account.ErrBusy):
-		return http.StatusServiceUnavailable, q.t.Text("login.busy")
-	case errors.Is(err, secondfactor.ErrSealed): // a recovery code is taken all the same
-		q.uncheckable(what, err)
-		return http.StatusServiceUnavailable, q.t.Text("account.sealed")
-	case q.r.Context().Err() == nil: // else the client has gone, which is no error
+	if q.r.Context().Err() == nil { // else the client has gone, which is no error
 		q.u.Log.ErrorContext(q.r.Context(), "console: "+what, "err", err, "request_id", q.w.Header().Get(requestIDHeader)) //nolint:sloglint // a constant of the caller
 	}
 	return http.StatusServiceUnavailable, q.t.Text("login.failed")
+}
+
+// knownRefusal is refusal for an error of which it is known what it means: nothing was changed.
+func (q *request) knownRefusal(what string, err error) (status int, sentence string, known bool) {
+	if e, ok := errors.AsType[*ratelimit.LimitedError](err); ok { // RFC 6585 section 4
+		wait := max(e.Retry, time.Second)
+		q.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		return http.StatusTooManyRequests, q.t.Text("login.limited", q.t.span(wait+time.Second-1)), true
+	}
+	for _, known := range q.t.refusals() {
+		if errors.Is(err, known.err) {
+			return known.status, known.sentence, true
+		}
+	}
+	switch {
+	case errors.Is(err, account.ErrBusy):
+		sentence = q.t.Text("login.busy")
+	case errors.Is(err, secondfactor.ErrSealed): // a recovery code is taken all the same
+		q.uncheckable(what, err)
+		sentence = q.t.Text("account.sealed")
+	default:
+		return 0, "", false
+	}
+	q.w.Header().Set("Retry-After", retryAfter)
+	return http.StatusServiceUnavailable, sentence, true
 }
 
 // A knownRefusal is an error, and what the page says of it.

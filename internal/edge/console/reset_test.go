@@ -227,7 +227,7 @@ func TestPasswordPageSaysWhatIsWrong(t *testing.T) {
 		{nil, 30 * time.Second, 429, "Too many attempts", true},
 		{account.ErrDisabled, 0, 403, "This account is disabled.", true},
 		{account.ErrBusy, 0, 503, "The server is busy.", true},
-		{errors.New("database away"), 0, 503, "could not set the passphrase", true},
+		{errors.New("database away"), 0, 503, "not known whether the passphrase was set", true},
 		{account.ErrReset, 0, 403, "does not work", false},
 		{session.ErrUnpublished, 0, 200, "The passphrase is set", false},
 	} {
