@@ -157,10 +157,13 @@ type userDelete struct {
 	Yes bool `help:"Do not ask for the username once more."`
 }
 
-// Run deletes a user after the name was typed once more.
+// Run deletes a user after the name was typed once more. Another may have got the name of the command while a
+// person was asked: an alias, or the username after a rename.
 func (c userDelete) Run(a *app) error {
+	var confirmed wire.ID
 	if !c.Yes {
 		if err := a.looks(ofUser(c.Name, func(ctx context.Context, b backend, u wire.Person) error {
+			confirmed = u.ID
 			// The name, as a confirmation of what cannot be undone.
 			return a.confirmBy(fmt.Sprintf("About to delete the user %q, ID %s. It cannot be undone.", printable(u.Username), u.ID), "the username", u.Username)
 		})); err != nil {
@@ -168,6 +171,9 @@ func (c userDelete) Run(a *app) error {
 		}
 	}
 	return a.acts(ofUser(c.Name, func(ctx context.Context, b backend, u wire.Person) error {
+		if !c.Yes && u.ID != confirmed {
+			return fmt.Errorf("%q is another user by now, ID %s; nothing was changed", printable(c.Name), u.ID)
+		}
 		ended, err := b.deleting.deleteUser(ctx, u, c.Reason)
 		if err != nil {
 			return b.refused(err, u)

@@ -249,3 +249,26 @@ func TestCtrlCEndsAQuestion(t *testing.T) {
 		t.Errorf("%d users were added", n)
 	}
 }
+
+// TestWhoWasConfirmedIsDeleted, and nobody else who has got the name while a person was asked.
+func TestWhoWasConfirmedIsDeleted(t *testing.T) {
+	t.Parallel()
+	d := e2e.OnSQLite(t)
+	password := e2e.NewPassword()
+	for _, name := range []string{"ada", "bob"} {
+		e2e.Must(t, d.Vars, password+"\n", "user", "add", name, "--password-stdin")
+	}
+	const alias = "ada@example.org"
+	e2e.Must(t, d.Vars, "", "user", "alias", "add", "ada", alias)
+	x := onTerminal(t, d.Vars, "user", "delete", alias)
+	x.until("Type the username to go on: ")
+	e2e.Must(t, d.Vars, "", "user", "alias", "remove", "ada", alias)
+	e2e.Must(t, d.Vars, "", "user", "alias", "add", "bob", alias)
+	if _, err := x.master.WriteString("ada\n"); err != nil {
+		t.Fatal(err)
+	}
+	r := x.end()
+	if deleted := e2e.Count(t, d.SQL(t), "SELECT COUNT(*) FROM users WHERE deleted_at IS NOT NULL"); deleted != 0 || r.Code != 1 || !strings.Contains(r.Out, "nothing was changed") {
+		t.Errorf("exit code %d, %d users deleted\n%s", r.Code, deleted, r.Out)
+	}
+}
