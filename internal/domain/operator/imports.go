@@ -105,14 +105,7 @@ func (im *Import) Run(ctx context.Context, by audit.Actor, lines iter.Seq[Incomi
 	im.dry, im.fresh = newDry(im.DryRun), false
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	for b := range im.batches(reading, lines) {
-		if err = im.add(ctx, by, b, &done); err != nil {
-			break
-		}
-		if im.Progress != nil {
-			im.Progress(done.Lines)
-		}
-	}
+	err = im.addAll(ctx, by, im.batches(reading, lines), &done)
 	err = errors.Join(err, ctx.Err())
 	if im.begun {
 		err = errors.Join(err, im.end(context.WithoutCancel(ctx), by, done))
@@ -121,6 +114,26 @@ func (im *Import) Run(ctx context.Context, by audit.Actor, lines iter.Seq[Incomi
 		return done, fmt.Errorf("operator: import: %w", err)
 	}
 	return done, nil
+}
+
+// addAll adds batches until they, or ctx, end: the next one may never come.
+func (im *Import) addAll(ctx context.Context, by audit.Actor, batches <-chan batch, done *Imported) error {
+	for {
+		select {
+		case b, more := <-batches:
+			if !more {
+				return nil
+			}
+			if err := im.add(ctx, by, b, done); err != nil {
+				return err
+			}
+			if im.Progress != nil {
+				im.Progress(done.Lines)
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // A batch is lines that were read: those that can be users, and the others.

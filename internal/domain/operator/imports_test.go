@@ -204,6 +204,40 @@ func TestImportLeavesNoGoroutine(t *testing.T) {
 	})
 }
 
+// TestImportThatWaitsForLinesCanBeStopped: they may come from a program that stands still, and what was added
+// is in the record.
+func TestImportThatWaitsForLinesCanBeStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, more := &shelf{}, make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := s.importing(t).Run(ctx, by, func(yield func(operator.Incoming) bool) {
+				for _, in := range people(1500, "") {
+					if !yield(in) {
+						return
+					}
+				}
+				<-more
+			})
+			ended <- err
+		}()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) || len(s.rows) != 1000 || len(s.events) != 2 {
+				t.Errorf("%v, %d users, events %v", err, len(s.rows), s.events)
+			}
+		default:
+			t.Error("it waits for lines")
+		}
+		close(more)
+		synctest.Wait()
+	})
+}
+
 // TestExportOfHashesIsRecordedFirst: whoever has hashes can guess at passwords.
 func TestExportOfHashesIsRecordedFirst(t *testing.T) {
 	s := &shelf{}
