@@ -3,7 +3,7 @@
 -- device or place it is a keyed hash. full_at is the time at which all attempts are
 -- available again, by the rule with that period. told_at is the time up to which the
 -- owner was informed. networks are the recent networks of the attempts, as keyed
--- hashes. A row with a past full_at can be deleted.
+-- hashes. A row with a past full_at can be deleted if none of them waits for longer.
 
 -- +goose Up
 CREATE TABLE login_guards (

@@ -101,6 +101,17 @@ func (g Count) cleared(now int64) Count {
 	return g
 }
 
+// Unused reports whether g limits nothing: all attempts are available, also to each network. The
+// share of a network refills more slowly than the account.
+func (g Count) Unused(now int64) bool {
+	for rest := g.Networks; len(rest) >= networkEntry; rest = rest[networkEntry:] {
+		if int64(binary.BigEndian.Uint32(rest[4:]))*1000 > now {
+			return false
+		}
+	}
+	return g.Full <= now
+}
+
 // network returns a copy of the list, in which networks that have all their
 // attempts are left out, and where the entry of that one begins in it.
 func (g Count) network(network uint32, now int64) (list []byte, at int) {

@@ -241,6 +241,37 @@ func TestOneNetworkCannotSpendTheAccount(t *testing.T) {
 	}
 }
 
+// A network that has used its share waits as long, also when a sweep comes after the account has all its attempts
+// again. What limits nothing is deleted.
+func TestSweepLeavesTheShareOfANetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := limiter(t, nil)
+		through := func() (n int) {
+			for i := range 40 {
+				if login(t, g, ratelimit.Attempt{Account: "ada", Address: netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})}) == nil {
+					n++
+				}
+			}
+			return n
+		}
+		if n := through(); n != 20 {
+			t.Fatalf("%d guesses got through, want 20", n)
+		}
+		for _, after := range []struct {
+			time            time.Duration
+			guards, guesses int
+		}{{6*24*time.Hour + time.Hour, 1, 4}, {36 * time.Hour, 1, 1}, {31 * 24 * time.Hour, 0, 20}} {
+			time.Sleep(after.time)
+			if err := ratelimit.Clear(t.Context(), records(g)); err != nil || records(g).Guards() != after.guards {
+				t.Errorf("after %v: %d counts, %v; want %d", after.time, records(g).Guards(), err, after.guards)
+			}
+			if n := through(); n != after.guesses {
+				t.Errorf("after %v: %d guesses got through, want %d", after.time, n, after.guesses)
+			}
+		}
+	})
+}
+
 // Behind one NAT, or a proxy that is not configured, everybody has one address.
 // A stranger there who guesses keeps the owner waiting who shows nothing, and not
 // the owner's device.

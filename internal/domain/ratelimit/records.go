@@ -13,13 +13,14 @@ import (
 // Look takes the same work for a name without an account. Swap writes a count if its
 // row is still as it was read, and returns it as it was written; otherwise it reports
 // false. If ctx ends while it writes, it goes on for a time of its own, so that who leaves
-// meanwhile gets back what was counted. Remember records that a user has logged in at a place. Clear deletes up to
-// limit counts that are full, and returns how many.
+// meanwhile gets back what was counted. Remember records that a user has logged in at a place. Clear looks at
+// up to limit counts that became full after that time, in this order, and deletes those that are [Count.Unused].
+// It returns when the last of them became full, or 0 if there are no more.
 type Records interface {
 	Look(ctx context.Context, q Query) (Record, error)
 	Swap(ctx context.Context, was, is Count) (Count, bool, error)
 	Remember(ctx context.Context, user idworker.ID, place []byte) error
-	Clear(ctx context.Context, limit int) (int, error)
+	Clear(ctx context.Context, after int64, limit int) (last int64, err error)
 }
 
 // A Query is about one attempt. Without the key of the deployment, its keys reveal
@@ -54,23 +55,23 @@ const (
 	clearTime  = 10 * time.Second // the next call goes on
 )
 
-// Clear deletes counts that are full again, and so carry no information. It works in
-// small batches, pauses after each for as long as it took, and stops after ten seconds.
-// It returns how many it deleted. The next call deletes the rest. Any number of
-// instances may call it at the same time.
-func Clear(ctx context.Context, r Records) (int, error) {
-	all := 0
+// Clear deletes counts that limit nothing any more. It works in small batches, pauses
+// after each for as long as it took, and stops after ten seconds. The next call deletes
+// the rest. Any number of instances may call it at the same time.
+func Clear(ctx context.Context, r Records) error {
+	after := int64(0)
 	for begin := time.Now(); time.Since(begin) < clearTime; {
 		start := time.Now()
-		n, err := r.Clear(ctx, clearBatch)
-		if all += n; err != nil || n < clearBatch {
-			return all, err
+		last, err := r.Clear(ctx, after, clearBatch)
+		if err != nil || last == 0 {
+			return err
 		}
+		after = last
 		select {
 		case <-ctx.Done():
-			return all, ctx.Err()
+			return ctx.Err()
 		case <-time.After(time.Since(start)):
 		}
 	}
-	return all, nil
+	return nil
 }

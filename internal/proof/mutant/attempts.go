@@ -12,5 +12,6 @@ func attempts() []Mutant {
 		attempt("who leaves after a proof is not remembered", limiter+"/limiter.go", "context.WithTimeout(context.WithoutCancel(ctx), onwardTime)", "context.WithTimeout(ctx, onwardTime)", limiter, "^TestWhoLeavesAfterAProof|^TestReturnedAttempts"),
 		attempt("right passwords count as wrong ones", limiter+"/limiter.go", "case t.counted && t.before.Full > t.record.Now:", "case t.counted && t.before.Full > t.record.Now+4*l.Limits().LoginAccount.Interval().Milliseconds():", limiter, "^TestRightPasswordsAreNoFailures"),
 		attempt("whether an attempt was counted is not known once its client has left", store+"/guards.go", "context.WithTimeout(context.WithoutCancel(ctx), tau)", "context.WithTimeout(ctx, tau)", store, "^TestWhoLeavesWhileAnAttempt"),
+		attempt("a sweep gives a network its guesses back", limiter+"/count.go", "if int64(binary.BigEndian.Uint32(rest[4:]))*1000 > now {\n\t\t\treturn false", "if int64(binary.BigEndian.Uint32(rest[4:]))*1000 > now {\n\t\t\tbreak", limiter, "^TestSweepLeavesTheShareOfANetwork$"),
 	}
 }

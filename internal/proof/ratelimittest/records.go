@@ -107,14 +107,13 @@ func (r *Records) Remember(ctx context.Context, user idworker.ID, place []byte) 
 }
 
 // Clear implements [ratelimit.Records].
-func (r *Records) Clear(_ context.Context, limit int) (n int, err error) {
+func (r *Records) Clear(_ context.Context, after int64, _ int) (last int64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key, g := range r.guards {
-		if g.Full <= time.Now().UnixMilli() && n < limit {
+		if g.Full > after && g.Unused(time.Now().UnixMilli()) {
 			delete(r.guards, key)
-			n++
 		}
 	}
-	return n, r.err
+	return 0, r.err
 }

@@ -47,7 +47,7 @@ func clearRequests(ctx context.Context, kept *sqlstore.Sessions, log *slog.Logge
 
 // clearGuards deletes counts of attempts to log in that limit nothing any more.
 func clearGuards(ctx context.Context, db *sqlstore.DB, log *slog.Logger) {
-	if _, err := ratelimit.Clear(ctx, &sqlstore.LoginRecords{DB: db}); err != nil && ctx.Err() == nil {
+	if err := ratelimit.Clear(ctx, &sqlstore.LoginRecords{DB: db}); err != nil && ctx.Err() == nil {
 		log.WarnContext(ctx, "old counts of attempts to log in not deleted; the next sweep tries again", "err", err)
 	}
 }

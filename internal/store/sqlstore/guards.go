@@ -109,22 +109,39 @@ func (l *LoginRecords) Swap(ctx context.Context, was, is ratelimit.Count) (ratel
 	return is, swapped, nil
 }
 
-// Clear deletes guards that are full again, those first that are so for longest.
-func (l *LoginRecords) Clear(ctx context.Context, limit int) (int, error) {
+// Clear deletes guards that limit nothing any more, those first that are full for longest. Those that were full in
+// the same millisecond as the last one are left to the next sweep.
+func (l *LoginRecords) Clear(ctx context.Context, after int64, limit int) (last int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	n := 0
-	err := l.DB.retry(ctx, func() error {
+	err = l.DB.retry(ctx, func() error {
+		last = 0
 		db := l.DB.gorm.WithContext(ctx)
-		var full []int64
-		if err := db.Raw("SELECT guard FROM login_guards WHERE full_at <= "+l.DB.d.clock+" ORDER BY full_at LIMIT ?", limit).Scan(&full).Error; err != nil || len(full) == 0 {
+		var full []struct {
+			Now, Guard, FullAt int64
+			Networks           []byte
+		}
+		if err := db.Raw("SELECT "+l.DB.d.clock+" AS now, guard, full_at, networks FROM login_guards WHERE full_at > ? AND full_at <= "+l.DB.d.clock+
+			" ORDER BY full_at LIMIT ?", after, limit).Scan(&full).Error; err != nil {
 			return err
 		}
-		n = len(full)
-		return db.Exec("DELETE FROM login_guards WHERE guard IN ? AND full_at <= "+l.DB.d.clock, full).Error
+		var unused []int64
+		for _, g := range full {
+			if (ratelimit.Count{Full: g.FullAt, Networks: g.Networks}).Unused(g.Now) {
+				unused = append(unused, g.Guard)
+			}
+		}
+		if len(full) == limit {
+			last = full[limit-1].FullAt
+		}
+		if len(unused) == 0 {
+			return nil
+		}
+		// An attempt that was counted meanwhile is full later.
+		return db.Exec("DELETE FROM login_guards WHERE guard IN ? AND full_at <= "+l.DB.d.clock, unused).Error
 	})
 	if err != nil {
 		return 0, fmt.Errorf("sqlstore: delete login guards: %w", err)
 	}
-	return n, nil
+	return last, nil
 }

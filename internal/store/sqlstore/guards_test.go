@@ -326,14 +326,43 @@ func TestFullGuardsAreCleared(t *testing.T) {
 		for i := range 20 {
 			_, _ = g.Login(t.Context(), stranger(fmt.Sprint("nobody", i), i))
 		}
-		w.exec(t, "UPDATE login_guards SET full_at = 1 WHERE guard < 0")
-		for _, want := range []int{7, 7, 6, 0} {
-			if n, err := r.Clear(t.Context(), 7); n != want || err != nil {
-				t.Errorf("%d deleted, %v, want %d", n, err, want)
+		w.exec(t, "UPDATE login_guards SET full_at = -guard, networks = NULL WHERE guard < 0")
+		after, left := int64(0), 20
+		for _, more := range []bool{true, true, false} {
+			last, err := r.Clear(t.Context(), after, 7)
+			if left = max(0, left-7); err != nil || (last > after) != more || w.number(t, "SELECT COUNT(*) FROM login_guards WHERE guard < 0") != int64(left) {
+				t.Errorf("after %d: %d, %v; want %d left", after, last, err, left)
 			}
+			after = last
 		}
 		if n := through(t, w.limiter(t), "ada", 1); n != 0 {
 			t.Error("a guard in use was deleted")
+		}
+	})
+}
+
+// The sweep keeps a count of which a network has used its share, also when the account has all its attempts again.
+func TestSweepGivesNoNetworkItsGuessesBack(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.user(t, "ada")
+		guesses := func() (n int) {
+			g := w.limiter(t)
+			for i := range 30 {
+				if _, err := g.Login(t.Context(), ratelimit.Attempt{Account: "ada", Address: netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})}); err == nil {
+					n++
+				}
+			}
+			return n
+		}
+		if n := guesses(); n != 20 {
+			t.Fatalf("%d guesses of one network, want 20", n)
+		}
+		w.exec(t, "UPDATE login_guards SET full_at = full_at - 6 * 86400000") // as six days later, but for the network
+		if _, err := (&sqlstore.LoginRecords{DB: w.DB}).Clear(t.Context(), 0, 7); err != nil {
+			t.Fatal(err)
+		}
+		if n := guesses(); n != 0 {
+			t.Errorf("%d more guesses after a sweep, want 0", n)
 		}
 	})
 }
