@@ -54,6 +54,18 @@ func (w *world) dead(t testing.TB, when string, r account.Reset) {
 	}
 }
 
+// The record counts the refusal of a link of an admin among the events about admins, so ByReset says the role.
+func TestRefusedLinkSaysTheRole(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		for role, user := range map[account.Role]idworker.ID{account.RoleAdmin: w.admin(t, "ada"), account.RoleUser: w.user(t, "bob")} {
+			_, _, err := w.users.ByReset(t.Context(), w.reset(t, user).Hash, start.Add(time.Hour))
+			if known, ok := errors.AsType[*account.RefusedError](err); !ok || known.UserID != user || known.Role != role {
+				t.Errorf("%s: %+v", role, known)
+			}
+		}
+	})
+}
+
 // A thief who was an admin for a while, and made a link for another admin's
 // account, does not become that admin with it after the account that the thief
 // used is disabled and demoted and all logins have ended.

@@ -133,7 +133,7 @@ func (u *Users) ByReset(ctx context.Context, hash account.ResetHash, now time.Ti
 	}
 	user := row.User.user()
 	if !row.Usable {
-		return account.User{}, account.Issuer{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Issuer: issuer, Err: account.ErrReset}
+		return account.User{}, account.Issuer{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Issuer: issuer, Err: account.ErrReset}
 	}
 	return user, issuer, nil
 }
