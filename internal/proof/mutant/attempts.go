@@ -3,7 +3,7 @@ package main
 // attempts are protections of the counts of attempts: none loses what is given back, and none
 // is more than was counted.
 func attempts() []Mutant {
-	const redis, store, limiter = "internal/store/redisstore", "internal/store/sqlstore", "internal/domain/ratelimit"
+	const redis, memory, store, limiter = "internal/store/redisstore", "internal/store/memstore", "internal/store/sqlstore", "internal/domain/ratelimit"
 	attempt := func(what, file, old, change, in, test string) Mutant {
 		return Mutant{Name: "attempts: " + what, File: file, Old: old, New: change, Package: in, Test: test}
 	}
@@ -13,5 +13,6 @@ func attempts() []Mutant {
 		attempt("right passwords count as wrong ones", limiter+"/limiter.go", "case t.counted && t.before.Full > t.record.Now:", "case t.counted && t.before.Full > t.record.Now+4*l.Limits().LoginAccount.Interval().Milliseconds():", limiter, "^TestRightPasswordsAreNoFailures"),
 		attempt("whether an attempt was counted is not known once its client has left", store+"/guards.go", "context.WithTimeout(context.WithoutCancel(ctx), tau)", "context.WithTimeout(ctx, tau)", store, "^TestWhoLeavesWhileAnAttempt"),
 		attempt("a sweep gives a network its guesses back", limiter+"/count.go", "if int64(binary.BigEndian.Uint32(rest[4:]))*1000 > now {\n\t\t\treturn false", "if int64(binary.BigEndian.Uint32(rest[4:]))*1000 > now {\n\t\t\tbreak", limiter, "^TestSweepLeavesTheShareOfANetwork$"),
+		attempt("a clock that is set back keeps people out", memory+"/sketch.go", "int64(now.Sub(s.begun))", "int64(now.Round(0).Sub(s.begun.Round(0)))", memory, "^TestClockThatIsSetBackKeepsNobodyOut$"),
 	}
 }

@@ -32,7 +32,10 @@ func (s *Buckets) Take(_ context.Context, b ratelimit.Bucket) ratelimit.Verdict 
 	if b.Rule.None() {
 		return ratelimit.Verdict{Allowed: true}
 	}
-	now := time.Now()
+	return s.take(b, time.Now())
+}
+
+func (s *Buckets) take(b ratelimit.Bucket, now time.Time) ratelimit.Verdict {
 	own := s.of(b.Key, b.Rule.Per, now)
 	// The rule may have had other periods before. The largest share that is used of a bucket of
 	// such a period counts as used here, too. Then nothing counts as used there any more, so that
@@ -66,8 +69,7 @@ func (s *Buckets) of(key string, per time.Duration, now time.Time) *sketch {
 	if s.sketches == nil {
 		s.sketches = map[which]*sketch{}
 	}
-	made := newSketch(per, ratelimit.SketchWidth(k.kind))
-	made.last = now
+	made := newSketch(per, ratelimit.SketchWidth(k.kind), now)
 	s.sketches[k] = made
 	return made
 }

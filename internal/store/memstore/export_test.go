@@ -4,6 +4,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -29,4 +30,14 @@ func (t *Sessions) Keep() time.Duration { return t.tombstones.keep }
 func Remembered(s session.Session) (back session.Session) {
 	(&kinds{}).entry(s).session(s.ID, &back)
 	return back
+}
+
+// TakeAt is Take at that time.
+func (s *Buckets) TakeAt(b ratelimit.Bucket, now time.Time) ratelimit.Verdict { return s.take(b, now) }
+
+// SetBack is t by a wall clock that was set back by that much: the monotonic clock goes on.
+func SetBack(t time.Time, by time.Duration) time.Time {
+	// Seconds are behind 30 bits of nanoseconds where t has a reading of the monotonic clock.
+	(*struct{ wall uint64 })(unsafe.Pointer(&t)).wall -= uint64(by/time.Second) << 30
+	return t
 }

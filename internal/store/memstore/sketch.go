@@ -19,13 +19,15 @@ type sketch struct {
 	per  time.Duration
 	seed maphash.Seed // strangers do not know which buckets share cells
 
+	begun time.Time
+
 	mu    sync.Mutex
 	last  time.Time
-	cells [rows][]int64 // when all attempts are there again, in Unix nanoseconds
+	cells [rows][]int64 // when all attempts are there again: see since
 }
 
-func newSketch(per time.Duration, width int) *sketch {
-	s := &sketch{per: per, seed: maphash.MakeSeed()}
+func newSketch(per time.Duration, width int, now time.Time) *sketch {
+	s := &sketch{per: per, seed: maphash.MakeSeed(), begun: now, last: now}
 	for i := range s.cells {
 		s.cells[i] = make([]int64, width)
 	}
@@ -40,6 +42,10 @@ func (s *sketch) of(key string) (cells [rows]*int64) {
 	}
 	return cells
 }
+
+// since is a time as cells have it: nanoseconds of the monotonic clock since the sketch was made. By a wall clock that
+// is set back, whoever had made an attempt before would wait for that much longer.
+func (s *sketch) since(now time.Time) int64 { return int64(now.Sub(s.begun)) }
 
 // used is how much is used of a bucket with those cells.
 func used(cells [rows]*int64, now int64) int64 {
@@ -67,7 +73,7 @@ func (s *sketch) take(b *ratelimit.Bucket, now time.Time) ratelimit.Verdict {
 	defer s.mu.Unlock()
 	s.last = now
 	r := b.Rule
-	cells, at := s.of(b.Key), now.UnixNano()
+	cells, at := s.of(b.Key), s.since(now)
 	before := used(cells, at)
 	after := before + int64(b.Cost())
 	if wait := after - int64(r.Per); wait > int64(r.Interval())/100 { // what cannot be told from rounding is allowed
@@ -84,14 +90,14 @@ func (s *sketch) take(b *ratelimit.Bucket, now time.Time) ratelimit.Verdict {
 func (s *sketch) giveBack(b *ratelimit.Bucket, was ratelimit.Receipt, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sub(s.of(b.Key), now.UnixNano(), int64(was.Unused(b.Cost(), now)))
+	sub(s.of(b.Key), s.since(now), int64(was.Unused(b.Cost(), now)))
 }
 
 // forget takes back all that is used of a bucket.
 func (s *sketch) forget(key string, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cells, at := s.of(key), now.UnixNano()
+	cells, at := s.of(key), s.since(now)
 	sub(cells, at, used(cells, at))
 }
 
@@ -99,7 +105,7 @@ func (s *sketch) forget(key string, now time.Time) {
 func (s *sketch) share(key string, now time.Time) float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return min(1, float64(used(s.of(key), now.UnixNano()))/float64(s.per))
+	return min(1, float64(used(s.of(key), s.since(now)))/float64(s.per))
 }
 
 // use uses at least that share of a bucket.
@@ -107,7 +113,7 @@ func (s *sketch) use(key string, share float64, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = now
-	cells, at := s.of(key), now.UnixNano()
+	cells, at := s.of(key), s.since(now)
 	if n := int64(share*float64(s.per)) - used(cells, at); n > 0 {
 		add(cells, at, n)
 	}
