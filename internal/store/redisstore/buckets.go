@@ -24,7 +24,7 @@ type Buckets struct {
 	key     []byte
 	near    ratelimit.Store
 	periods ratelimit.Periods
-	learnt  sync.Map // kinds and periods that Redis has been given
+	learnt  sync.Map // kinds and periods that Redis has been given, and when
 	breaker *breaker
 }
 
@@ -120,14 +120,18 @@ const longest = 400 * 24 * time.Hour
 // known is before the keys of the sets of periods by which a kind was counted.
 const known = "fp:periods:"
 
-// learn notes in Redis, once, that a kind of key is counted by that period, and
-// asks by which ones it was before.
+// noteAgain is how often a period is noted in Redis again, which may have lost it.
+const noteAgain = time.Minute
+
+// learn notes in Redis that a kind of key is counted by that period, and
+// asks once by which ones it was before.
 func (s *Buckets) learn(ctx context.Context, kind string, per time.Duration) error {
 	type learnt struct {
 		kind string
 		per  time.Duration
 	}
-	if _, done := s.learnt.Load(learnt{kind, per}); done {
+	noted, done := s.learnt.Load(learnt{kind, per})
+	if at, _ := noted.(time.Time); done && time.Since(at) < noteAgain {
 		return nil
 	}
 	set, ms := known+kind, strconv.FormatInt(per.Milliseconds(), 10)
@@ -139,10 +143,13 @@ func (s *Buckets) learn(ctx context.Context, kind string, per time.Duration) err
 	}); err != nil {
 		return err
 	}
+	s.learnt.Store(learnt{kind, per}, time.Now())
+	if done { // what was in force before is known, and need not be looked at for ever
+		return nil
+	}
 	for _, per := range periodsIn(before.Val()) {
 		s.periods.Learn(kind, per, time.Now())
 	}
-	s.learnt.Store(learnt{kind, per}, true)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/store/redisstore"
 )
 
 // An instance that was started after a rule changed has never counted by the one
@@ -96,5 +97,22 @@ func TestInstanceThatIsNewForgetsWhatOthersCounted(t *testing.T) {
 		if v := openBuckets(t, url, nil).Take(t.Context(), of(key, rule)); !v.Allowed {
 			t.Errorf("%s, where something was counted: %v: still refused, %+v", name, counted, v)
 		}
+	}
+}
+
+// An instance that is new knows the rules before also if Redis has lost its data since they came into force.
+func TestRulesBeforeOutliveALossOfRedis(t *testing.T) {
+	server := testenv.Redis(t)
+	before := openBuckets(t, server.URL(), nil)
+	b := of("lost:"+t.Name(), rule)
+	before.Take(t.Context(), b)
+	server.Command("FLUSHALL")
+	redisstore.AMinuteLater(before)
+	for range 5 {
+		before.Take(t.Context(), b)
+	}
+	wider := limit.Rule{Count: 5, Per: 30 * 24 * time.Hour}
+	if v := openBuckets(t, server.URL(), nil).Take(t.Context(), of(b.Key, wider)); !v.Allowed || v.Remaining > 0 {
+		t.Errorf("%+v, want the last of five", v)
 	}
 }
