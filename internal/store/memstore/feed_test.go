@@ -64,22 +64,25 @@ func TestStaleHorizonIsNotReliedOn(t *testing.T) {
 		source session.Source
 		asOf   time.Duration // before now
 		poll   time.Duration // before now; negative: never
+		other  bool          // another server may have replaced the one that was read
 		want   bool
 	}{
-		{"read here, just now, and nothing received ever", session.FromDatabase, 0, -1, true},
-		{"read here within the bound", session.FromDatabase, bound - 1, bound, true},
-		{"read here at the bound", session.FromDatabase, bound, bound, false},
-		{"read here at the bound, received within it", session.FromDatabase, bound, bound - 1, true},
+		{"read here, just now, and nothing received ever", session.FromDatabase, 0, -1, false, true},
+		{"read here within the bound", session.FromDatabase, bound - 1, bound, false, true},
+		{"read here at the bound", session.FromDatabase, bound, bound, false, false},
+		{"read here at the bound, received within it", session.FromDatabase, bound, bound - 1, false, true},
 		// Another instance's clock said when, and may be wrong.
-		{"read by another, and nothing received ever", session.FromRedis, 0, -1, false},
-		{"read by another, received within the bound", session.FromRedis, 0, bound - 1, true},
-		{"read by another, received at the bound", session.FromRedis, 0, bound, false},
-		{"at the end of its life", session.FromDatabase, session.Life(bound), 0, false},
-		{"in the last moment of its life", session.FromRedis, session.Life(bound) - 1, 0, true},
+		{"read by another, and nothing received ever", session.FromRedis, 0, -1, false, false},
+		{"read by another, received within the bound", session.FromRedis, 0, bound - 1, false, true},
+		{"read by another, received at the bound", session.FromRedis, 0, bound, false, false},
+		{"at the end of its life", session.FromDatabase, session.Life(bound), 0, false, false},
+		{"in the last moment of its life", session.FromRedis, session.Life(bound) - 1, 0, false, true},
+		{"read from one of several servers, received within the bound", session.FromDatabase, 0, bound - 1, true, true},
+		{"read from one of several servers, received at the bound", session.FromDatabase, 0, bound, true, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			next := &fake{}
-			tier, h := openFed(t, next)
+			next, h := &fake{}, &horizon{}
+			tier := openWith(t, next, memstore.Options{Entries: 100, Bound: bound, Feed: h, Replaceable: func() bool { return c.other }})
 			if c.poll >= 0 {
 				h.poll()
 			}

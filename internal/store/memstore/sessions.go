@@ -31,6 +31,10 @@ type Options struct {
 	// Feed, if set, says up to when every end has been noted here. Without it
 	// an answer is believed by its as-of alone.
 	Feed interface{ Horizon() time.Time }
+	// Replaceable, if set, reports whether the database is a server that another one may have
+	// replaced without its reads showing that. Then a read alone makes no answer good: its server
+	// has decided at the last poll, and may not have since.
+	Replaceable func() bool
 	// Arrived, if set, is called with the time from the end of a session until its end
 	// became known here, and by what it did: "message" or "poll".
 	Arrived func(by string, after time.Duration)
@@ -214,7 +218,8 @@ func (t *Sessions) drop(id idworker.ID, e *entry) {
 // deleted and purged. So an end is repeated for as long as an alive answer may be, too.
 //
 // An answer that this process itself has read from the database is good until its as-of is as old
-// as the bound. Any other answer, or an older one, needs a horizon that is young enough, and no
+// as the bound, unless another server may have replaced that one before the read. Any other answer,
+// or an older one, needs a horizon that is young enough, and no
 // end of its session may be known up to that horizon. Its as-of must not be so old that the end
 // may have been forgotten again.
 func (t *Sessions) believe(id idworker.ID, e *entry, now time.Time, s *session.Session) bool {
@@ -238,7 +243,8 @@ func (t *Sessions) believe(id idworker.ID, e *entry, now time.Time, s *session.S
 	if d := t.doubt.Load(); d != nil && !t.after(s, *d) {
 		return false
 	}
-	if age < t.Bound && (s.Source == session.FromDatabase || t.Feed == nil) {
+	proven := s.Source == session.FromDatabase && (t.Replaceable == nil || !t.Replaceable())
+	if age < t.Bound && (proven || t.Feed == nil) {
 		return true
 	}
 	s.Horizon = horizon

@@ -107,7 +107,7 @@ func (db *DB) latest(ctx context.Context, read func(conn *gorm.DB) error) error 
 	}
 	return db.gorm.WithContext(ctx).Connection(func(conn *gorm.DB) error {
 		conn = conn.Session(&gorm.Session{NewDB: true})
-		if db.Several() && !db.galera() {
+		if db.Replaceable() {
 			// The poll of any instance deletes the row when no list was asked for in a while.
 			err := db.retry(ctx, func() error { return conn.Exec(db.d.polledBy(), "lists").Error })
 			if err != nil {

@@ -1,0 +1,89 @@
+//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
+package run
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/store/feed"
+	"github.com/flakepass/flakepass/internal/store/layer"
+	"github.com/flakepass/flakepass/internal/store/memstore"
+)
+
+// TestRowOfAReplacedServerIsNotRepeatedPastTheBound: the row is read almost a bound after the last
+// poll. The end may be as old as that poll, and the row does not show it.
+func TestRowOfAReplacedServerIsNotRepeatedPastTheBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const bound = 5 * time.Second
+		db := &replaced{has: 7}
+		polls := pollsOf(t, db, bound)
+		near := memoryOver(t, layer.NewReadSlots(rowsOf(db, polls), 4), polls, bound)
+		for _, after := range []time.Duration{bound - time.Millisecond, bound, 2*bound - 2*time.Millisecond} {
+			time.Sleep(after - time.Since(polls.Horizon()))
+			if got, err := near.Get(t.Context(), 7, session.Hash{}); (err == nil) != (after < bound) {
+				t.Errorf("%v after the last poll that the server took: from %v, %v", after, got.Source, err)
+			}
+		}
+	})
+}
+
+// TestMemoryKnowsThatTheDatabaseMayBeReplaced: a cluster alone would show it.
+func TestMemoryKnowsThatTheDatabaseMayBeReplaced(t *testing.T) {
+	if _, tiers, _, _ := unpolled(t); tiers.memory.Replaceable == nil {
+		t.Error("memory repeats what it has read from a server that was replaced")
+	}
+}
+
+// A replaced server answers reads with what it had, and takes no poll after the first.
+type replaced struct {
+	session.Rows
+	has   idworker.ID
+	polls int
+}
+
+func (r *replaced) Read(_ context.Context, id idworker.ID) (session.Session, session.Basis, error) {
+	if id != r.has {
+		return session.Session{}, session.Basis{}, session.ErrNotFound
+	}
+	return session.Session{ID: id, UserID: 1, Seen: time.Now(), AsOf: time.Now()}, session.Basis{Now: time.Now()}, nil
+}
+
+func (r *replaced) News(context.Context, time.Time, time.Duration) (session.News, error) {
+	if r.polls++; r.polls > 1 {
+		return session.News{}, errors.New("it cannot commit")
+	}
+	return session.News{Now: time.Now(), Policy: policy.Default()}, nil
+}
+
+// pollsOf has polled once.
+func pollsOf(t *testing.T, from feed.Source, bound time.Duration) *feed.Feed {
+	t.Helper()
+	polls, err := feed.New(feed.Options{From: from, Bound: bound, Learn: func(session.News) {}})
+	if err == nil {
+		err = polls.Poll(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return polls
+}
+
+func rowsOf(db *replaced, polls *feed.Feed) *layer.FreshPolicy {
+	return &layer.FreshPolicy{Rows: db, Judged: db, Policy: policy.Fixed(policy.Default()), Proven: polls.Fresh}
+}
+
+func memoryOver(t *testing.T, rows session.Rows, polls *feed.Feed, bound time.Duration) *memstore.Sessions {
+	t.Helper()
+	near, err := memstore.NewSessions(rows, memstore.Options{Entries: 10, Bound: bound, Feed: polls, Replaceable: func() bool { return true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(near.Close)
+	return near
+}
