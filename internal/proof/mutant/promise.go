@@ -55,6 +55,10 @@ func promises() []Mutant {
 			"s.Settled != nil && got.ID != 0 &&", "s.Settled != nil && got.ID < 0 &&", domain, "^TestIdle|^TestTooOldByAPolicy"),
 		rule("a use is written whatever the policy says", store+"/touch.go",
 			`why != "" {`, `why != "" && got.ID == 0 {`, store, "^TestRowRefusesAUse"),
+		rule("a row that refuses a use keeps those of others from theirs", store+"/touch.go",
+			"case len(seen) > 1 && ofRow(err)", "case len(seen) < 1 && ofRow(err)", store, "^TestPoisonedRowKeepsNoUse"),
+		rule("a batch with a row that refuses a use is the last one", "internal/store/layer/writebehind.go",
+			"err != nil && len(rows) == 0 {", "err != nil {", store, "^TestPoisonedRowKeepsNoUse"),
 		rule("a Remote reports a use that it has only passed on", "api/flakepass/remote_uses.go",
 			"one.of.noted.Store(clock.earliest(one.mono))", "one.of.seen = clock.earliest(one.mono)", "internal/proof/remote", "^TestRemoteReportsWhatTheRowSays"),
 

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -18,7 +19,7 @@ import (
 // by the policy of that moment. One that is missing is locked by another transaction,
 // and is to be tried again. A row is written only if that moves its time forward by at
 // least gap, so that any number of instances write a row at most once per gap.
-// After an error it may be written or not.
+// After an error the rows in the answer are as it says; others may be written or not.
 type Writer interface {
 	TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error)
 }
@@ -106,25 +107,25 @@ func (t *WriteBehind) Flush(ctx context.Context) error {
 	uses := t.pending
 	t.pending = make(map[idworker.ID]time.Time)
 	t.mu.Unlock()
+	var failed error
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(uses)), batch) {
 		part := make(map[idworker.ID]time.Time, len(ids))
 		for _, id := range ids {
 			part[id] = uses[id]
 		}
 		rows, err := t.To.TouchAll(ctx, part, t.Policy.Current().ShortestTouch())
-		if err != nil {
-			t.keep(uses)
-			return err
-		}
 		for id, seen := range rows {
 			delete(uses, id)
 			if t.Written != nil {
 				t.Written(id, seen)
 			}
 		}
+		if failed = cmp.Or(failed, err); err != nil && len(rows) == 0 {
+			break // most likely none can be written
+		}
 	}
 	t.keep(uses)
-	return nil
+	return failed
 }
 
 // keep takes uses back that are not written yet.

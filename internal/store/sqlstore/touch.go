@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -21,13 +22,37 @@ import (
 // The rows are locked first, and judged after by the policy that is in force
 // then: a use that comes after a refusal changes nothing, and a refusal that
 // comes after a use finds it.
+//
+// A row that refuses to be written, as a trigger or damage has it, keeps no other from it: the
+// answer comes with an error then, and lacks that row.
 func (s *Sessions) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error) {
 	var rows map[idworker.ID]time.Time
 	err := s.DB.transact(ctx, func(tx *gorm.DB) (err error) {
 		rows, err = s.touch(tx, seen, gap)
 		return err
 	})
-	return rows, failed("touch", s.DB.demoted(err))
+	switch {
+	case err == nil:
+		return rows, nil
+	case len(seen) > 1 && ofRow(err) && !MayPass(err) && !Lacking(err):
+		return s.touchHalves(ctx, seen, gap)
+	}
+	return nil, failed("touch", s.DB.demoted(err))
+}
+
+func (s *Sessions) touchHalves(ctx context.Context, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error) {
+	var refused error
+	rows := make(map[idworker.ID]time.Time, len(seen))
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(seen)), (len(seen)+1)/2) {
+		half := make(map[idworker.ID]time.Time, len(ids))
+		for _, id := range ids {
+			half[id] = seen[id]
+		}
+		some, err := s.TouchAll(ctx, half, gap)
+		maps.Copy(rows, some)
+		refused = cmp.Or(refused, err)
+	}
+	return rows, refused
 }
 
 func (s *Sessions) touch(tx *gorm.DB, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error) {
