@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,12 +85,19 @@ func (s *Service) endCached(ctx context.Context, id idworker.ID, hash *Hash) (Se
 	case !cached.Hash.Equal(hash) || !cached.Alive():
 		return Session{}, nil
 	}
+	// No cache has answered that the rows have no trace of it, and End does not ask whether the
+	// server decides that.
+	if _, err := s.Rows.Get(ctx, id, *hash); !errors.Is(err, ErrNotFound) {
+		return Session{}, fmt.Errorf("session: close: %w", cmp.Or(err, errThere))
+	}
 	cached.Ended, cached.Before = Replaced, true
 	if err := s.Store.Publish(ctx, cached); err != nil {
 		return cached, fmt.Errorf("session: close: %w", err)
 	}
 	return cached, nil
 }
+
+var errThere = errors.New("the rows have the session that they did not have just now")
 
 // RefusalOf is the refusal for the token of a session that ended so.
 func RefusalOf(why Reason) *flakepass.Refusal {

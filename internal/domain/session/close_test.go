@@ -78,12 +78,17 @@ func TestCloseOfAnEndedSessionTellsWhyItEnded(t *testing.T) {
 // alive in a cache that has not received the end.
 func TestCloseOfALoginThatOnlyACacheStillHolds(t *testing.T) {
 	w := newWorld(t)
-	w.rows.s = session.Session{}
+	w.rows.s, w.truth.err = session.Session{}, errors.New("this server may have been replaced")
+	if _, err := w.service.Close(t.Context(), ada, w.token); !errors.Is(err, w.truth.err) || w.near.published.ID != 0 {
+		t.Errorf("Close while it is not known whether there is a row: %v, published %+v", err, w.near.published)
+	}
+	w.truth.err = session.ErrNotFound
+	w.calls.Reset()
 	ended, err := w.service.Close(t.Context(), ada, w.token)
 	if err != nil || ended.ID != session.IDOf(w.token) || !ended.Before {
 		t.Fatalf("Close: %+v, %v", ended, err)
 	}
-	w.wantCalls(t, "End near.Get near.Publish ")
+	w.wantCalls(t, "End near.Get truth.Get near.Publish ")
 	if w.near.published.ID != session.IDOf(w.token) || w.near.published.Ended != session.Replaced || w.near.published.UserID != 42 {
 		t.Errorf("published %+v, want the session, replaced", w.near.published)
 	}
