@@ -19,10 +19,10 @@ import (
 
 // serviceKeys recognises the keys of services, by the same rules as sessions: which server
 // decides, how many rows are read at once, and the bound.
-func serviceKeys(cfg config.Config, db *sqlstore.DB, slots *layer.ReadSlots, polls *feed.Feed, metrics *telemetry.Metrics) *servicekey.Service {
+func serviceKeys(cfg config.Config, db *sqlstore.DB, slots *layer.ReadSlots, polls *feed.Feed, polled layer.Polled, metrics *telemetry.Metrics) *servicekey.Service {
 	count := metrics.ServiceKeys(servicekey.Results(), servicekey.Known().Names())
 	return servicekey.NewService(servicekey.Options{
-		Rows: &layer.ServiceKeys{Rows: &sqlstore.ServiceKeys{DB: db}, Slots: slots, Decided: func() (time.Time, bool) {
+		Rows: &layer.ServiceKeys{Rows: &sqlstore.ServiceKeys{DB: db}, Slots: slots, Polled: polled, Decided: func() (time.Time, bool) {
 			if !db.Several() {
 				return time.Now(), true
 			}

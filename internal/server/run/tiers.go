@@ -86,8 +86,8 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, key []byte, 
 	}
 	rows.Clock = t.feed
 	t.proven = func() bool { return !db.Several() || t.feed.Fresh() }
-	rows.Proven = t.proven
-	t.keys = serviceKeys(cfg, db, slots, t.feed, metrics)
+	rows.Proven, rows.Polled = t.proven, t.polled(db)
+	t.keys = serviceKeys(cfg, db, slots, t.feed, rows.Polled, metrics)
 	t.news = broadcast.New(broadcast.Options{Feed: t.feed, Policy: rule, Bound: cfg.RevocationBound})
 	context.AfterFunc(ctx, t.news.Stop) // streams would hold up the end
 	metrics.Followers(func() float64 { return float64(t.news.Followers()) })
@@ -105,6 +105,16 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, key []byte, 
 		t.doubt()
 	}
 	return t, nil
+}
+
+// polled is when the last poll began, where the database may be replaced by another server.
+func (t *tiers) polled(db *sqlstore.DB) layer.Polled {
+	return func() time.Time {
+		if !db.Replaceable() {
+			return time.Time{}
+		}
+		return t.feed.Horizon()
+	}
 }
 
 // cache puts Redis, if there is one, and memory in front of the rows.

@@ -92,10 +92,12 @@ type ServiceKeys struct {
 	// alone, and the horizon of the last poll for one of several. It is false if no poll has
 	// succeeded within the bound: see [ErrUnproven].
 	Decided func() (asOf time.Time, ok bool)
+	// Polled, if set, is for what the server that answers may lack.
+	Polled Polled
 }
 
 // Find fails with [ErrUnproven] if it is not known whether the row is of a server that
-// decides, and with the error of ctx if there is no slot in time.
+// decides, with [ErrMayLack], and with the error of ctx if there is no slot in time.
 //
 // A server that stood still may have been replaced meanwhile. It then answers with old data. A
 // poll shows that its server still decided when the poll began. Only a poll that was applied
@@ -109,12 +111,16 @@ func (k *ServiceKeys) Find(ctx context.Context, id idworker.ID) (servicekey.Held
 	}
 	defer release()
 	asOf, before := k.Decided()
+	polled := k.Polled.before()
 	got, err := k.Rows.Find(ctx, id)
 	if err != nil && !errors.Is(err, servicekey.ErrNotFound) {
 		return servicekey.Held{}, err
 	}
 	if _, after := k.Decided(); !before || !after {
 		return servicekey.Held{}, ErrUnproven
+	}
+	if err != nil && mayLack(polled, id) {
+		return servicekey.Held{}, ErrMayLack
 	}
 	if asOf.Before(got.AsOf) {
 		got.AsOf = asOf

@@ -47,6 +47,15 @@ func TestKeyIsAsOfTheLastPoll(t *testing.T) {
 		if _, err := k.Find(t.Context(), 8); !errors.Is(err, servicekey.ErrNotFound) {
 			t.Errorf("no such key: %v", err)
 		}
+		// A server that was replaced lacks a key that was made since.
+		then := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		k.Polled = func() time.Time { return then }
+		if _, err := k.Find(t.Context(), idworker.Default().Smallest(then)); !errors.Is(err, layer.ErrMayLack) {
+			t.Errorf("no such key, and it may be new: %v", err)
+		}
+		if _, err := k.Find(t.Context(), 8); !errors.Is(err, servicekey.ErrNotFound) {
+			t.Errorf("no such key, and it would be old: %v", err)
+		}
 		proven = false
 		for _, id := range []idworker.ID{7, 8} {
 			if _, err := k.Find(t.Context(), id); !errors.Is(err, layer.ErrUnproven) {
