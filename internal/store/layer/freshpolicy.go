@@ -70,9 +70,11 @@ var ErrMayLack = errors.New("layer: this database server has no such row, and an
 // the clocks of two instances.
 const begins = 10 * time.Second
 
-// mayLack reports whether what has that ID may have begun after a poll that began then.
+// mayLack reports whether what has that ID may have begun after a poll that began then. Nothing has
+// begun that is of the future: who makes up tokens gets the answer of every other database.
 func mayLack(polled time.Time, id idworker.ID) bool {
-	return !polled.IsZero() && idworker.Default().Time(id).After(polled.Add(-begins))
+	at := idworker.Default().Time(id)
+	return !polled.IsZero() && at.After(polled.Add(-begins)) && at.Before(time.Now().Add(begins))
 }
 
 var _ session.Rows = (*FreshPolicy)(nil)

@@ -147,10 +147,11 @@ func (l driverLog) Print(v ...any) {
 type connector struct {
 	driver.Connector
 
-	server     atomic.Pointer[server] // that the newest connection leads to
-	decides    atomic.Pointer[string] // the name of the server that the last poll was on; nil: there was none, or each proves itself
-	generation atomic.Int64           // connections of an earlier one are closed when they are free
-	left       atomic.Int64           // when a generation ended last, in Unix milliseconds
+	server      atomic.Pointer[server] // that the newest connection leads to
+	replaceable atomic.Bool            // what [DB.Replaceable] says of it: each check from memory asks
+	decides     atomic.Pointer[string] // the name of the server that the last poll was on; nil: there was none, or each proves itself
+	generation  atomic.Int64           // connections of an earlier one are closed when they are free
+	left        atomic.Int64           // when a generation ended last, in Unix milliseconds
 }
 
 // Connect connects and sets up the session. It fails with an [*UnfitError] if the promise
@@ -187,6 +188,7 @@ func (c *connector) prepare(ctx context.Context, session *mysqlConn) error {
 	}
 	session.server = there.name()
 	c.server.Store(&there)
+	c.replaceable.Store(there.several() && !there.galera())
 	return nil
 }
 

@@ -201,7 +201,7 @@ func (db *DB) Several() bool { return db.from != nil && db.from.server.Load().se
 // Replaceable reports whether another server may have replaced the one that answers without its
 // reads showing that: a member of a group, or a source with a semi-synchronous replica. A read on a
 // node of Galera waits for the others.
-func (db *DB) Replaceable() bool { return db.Several() && !db.galera() }
+func (db *DB) Replaceable() bool { return db.from != nil && db.from.replaceable.Load() }
 
 // demoted returns err. If it says that the server takes no writes, its connections are
 // left.
