@@ -54,7 +54,7 @@ func (c keyAdd) Run(a *app) error {
 		}
 		err = show(a.out, c.JSON, keyLine{made.Key.Reveal(), made.ServiceKey}, func(w io.Writer) {
 			_, _ = fmt.Fprintf(w, "key %s for %q, with the scopes %s, good until %s. It is shown only now:\n  %s\n",
-				made.ID, printable(u.Username), strings.Join(made.Scopes, ", "), until(&made.ServiceKey), made.Key.Reveal())
+				made.ID, printable(u.Username), printable(strings.Join(made.Scopes, ", ")), until(&made.ServiceKey), made.Key.Reveal())
 		})
 		return unseen(err, "the key", b.command+" key revoke "+made.ID.String())
 	}))

@@ -121,9 +121,9 @@ func (c userReset) Run(a *app) error {
 
 // given shows a started reset to a person, once.
 func given(w io.Writer, b backend, name string, r client.PasswordReset) error {
-	how := "  " + r.URL() + "\n"
+	how := "  " + printable(r.URL()) + "\n"
 	if r.Page == "" {
-		how = "  " + r.Token.Reveal() + "\nThe page /console/password of the server asks for it.\n"
+		how = "  " + printable(r.Token.Reveal()) + "\nThe page /console/password of the server asks for it.\n"
 	}
 	_, err := fmt.Fprintf(w, "Give this to %q only: anyone who has it can set the password. It works once, until %s.\n%s",
 		printable(name), r.ExpiresAt.Format(time.RFC3339), how)

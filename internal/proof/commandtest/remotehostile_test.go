@@ -69,3 +69,36 @@ func TestRemoteServerCannotWriteToTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestSecretsOfARemoteServerDoNotWriteToTheTerminal: what is shown once has texts of the server beside it, and is one itself.
+func TestSecretsOfARemoteServerDoNotWriteToTheTerminal(t *testing.T) {
+	t.Parallel()
+	const at = `"2026-11-21T09:12:33.123Z"`
+	const user = `"id":"7","username":"abc","role":"user","created_at":` + at + `,"updated_at":` + at
+	const reset = `{"reset_token":"fpr_ESC","url":"https://a.example/ESC#fpr_ESC","expires_at":` + at + `}`
+	key := `{"key":"` + flakepass.NewServiceKey(9).Reveal() + `","id":"9","user_id":"7","name":"ESC","scopes":["ESC"],"created_at":` + at + `}`
+	mux := http.NewServeMux()
+	for path, body := range map[string]string{
+		"GET /v1/admin/users":                      `{"users":[{` + user + `}]}`,
+		"GET /v1/admin/users/{id}":                 `{` + user + `}`,
+		"POST /v1/admin/users/{id}/keys":           key,
+		"POST /v1/admin/users/{id}/password-reset": reset,
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodPost {
+				w.WriteHeader(http.StatusCreated)
+			}
+			_, _ = w.Write([]byte(strings.ReplaceAll(body, "ESC", `told\u001b[2J\u009b2J\u0007`)))
+		})
+	}
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	vars := map[string]string{"HOME": t.TempDir(), "FLAKEPASS_REMOTE_URL": s.URL, "FLAKEPASS_REMOTE_TOKEN": flakepass.NewToken(7).Reveal()}
+	for _, line := range []string{"key add abc web --scope verify", "user reset abc"} {
+		r := e2e.Command(t, vars, "", append([]string{"remote"}, strings.Fields(line)...)...)
+		if said := r.Out + r.Errs; strings.ContainsAny(said, "\x1b\u009b\a") || !strings.Contains(said, "told") {
+			t.Errorf("%s: %q", line, said)
+		}
+	}
+}
