@@ -107,7 +107,7 @@ func (r *runner) up(ctx context.Context) ([]Applied, error) {
 // this call has undone, also when it fails half-way. What the tables of those
 // migrations hold is lost. It returns [ErrAhead] without a change when the
 // database is newer, for only the newer program knows how to undo the newest. It waits for
-// other instances as [Up] does.
+// other instances as [Up] does, and fails if one of them has added newer ones meanwhile.
 func Down(ctx context.Context, db *sql.DB, d Dialect, steps int, log *slog.Logger) ([]Applied, error) {
 	if steps < 1 {
 		return nil, fmt.Errorf("migrations: down: %d steps; the least is 1", steps)
