@@ -145,9 +145,10 @@ func (s *Sweeper) current(ctx context.Context) (all Marks, parts []Marks, err er
 	rule := s.Policy.Current()
 	issued, seen := rule.Longest(now)
 	all = MarksOf(issued, seen, floor)
+	all.Now = now
 	for _, part := range rule.Parts(now) {
 		m := MarksOf(part.OldestIssued(now), part.OldestSeen(now), 0) // the floor is that of all
-		m.Part, m.Version = &part, rule.Version
+		m.Part, m.Version, m.Now = &part, rule.Version, now
 		parts = append(parts, m)
 	}
 	return all, parts, nil

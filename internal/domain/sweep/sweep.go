@@ -40,6 +40,7 @@ type Marks struct {
 	Issued idworker.ID // Expired: tokens up to this ID
 	Floor  idworker.ID // Revoked: tokens up to this ID
 	Seen   time.Time   // Idle: last seen then or before
+	Now    time.Time   // when all this is so: an impersonation is over by its age alone
 
 	// Part, if set, says of which logins this is so, by the policy of that version.
 	// Otherwise it is so of all.

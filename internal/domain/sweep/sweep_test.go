@@ -63,6 +63,7 @@ func TestOnceAsksByTheWatermarks(t *testing.T) {
 			// A clock that is ahead would clear what lives.
 			now := time.Now().Add(min(c.own, c.database))
 			want := sweep.MarksOf(now.Add(-p.Absolute), p.IdleBase, 77)
+			want.Now = now
 			if got := w.store.marks[0]; got != want {
 				t.Errorf("clocks off by %v here and %v in the database: marks %+v, want %+v", c.own, c.database, got, want)
 			}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -80,7 +79,7 @@ func (s *Sweeps) entries(ctx context.Context, table string, m sweep.Marks, from 
 	args := append(slices.Clone(of), after, mark, limit)
 	if column == "token_seen_at" {
 		if table == slotsTable {
-			in, of = in+" AND (token_seen_at > 0 OR token_id + 0 <= ?)", append(of, oldestAct(time.Now())) // by its own clock [Sweeps.Clear] decides
+			in, of = in+" AND (token_seen_at > 0 OR token_id + 0 <= ?)", append(of, oldestAct(m.Now)) // by its own clock [Sweeps.Clear] decides
 		}
 		query = "SELECT id, token_id, token_seen_at AS value, CASE WHEN token_id + 0 > ?" + in + " THEN 1 ELSE 0 END AS is_over FROM " + table +
 			" WHERE token_seen_at >= ? AND token_seen_at <= ? AND (token_seen_at > ? OR id > ?) ORDER BY token_seen_at, id LIMIT ?"

@@ -50,8 +50,9 @@ func (w *world) sweep(ctx context.Context, issued, seen time.Time, limit int) (i
 // clear is sweep by whatever policy there is.
 func (w *world) clear(ctx context.Context, issued, seen time.Time, limit int) (int, error) {
 	store := &sqlstore.Sweeps{DB: w.DB}
-	_, floor, err := store.Head(ctx)
+	now, floor, err := store.Head(ctx)
 	marks := sweep.MarksOf(issued, seen, floor)
+	marks.Now = now
 	cleared := 0
 	for stage := sweep.Expired; stage <= sweep.Idle && err == nil; stage++ {
 		from, n := sweep.Cursor{Stage: stage}, 0
