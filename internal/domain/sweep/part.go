@@ -122,3 +122,27 @@ func (p *pass) next() Cursor {
 	}
 	return p.cursor
 }
+
+// current are the marks of this moment, and those of the parts of the policy in which
+// logins end earlier. A clock that is ahead would clear logins
+// that live, and for good: so it is the one of this machine or the one of the
+// database, whichever is behind.
+func (s *Sweeper) current(ctx context.Context) (all Marks, parts []Marks, err error) {
+	now, floor, err := s.Store.Head(ctx)
+	if err != nil {
+		return Marks{}, nil, err
+	}
+	if mine := s.now(); mine.Before(now) {
+		now = mine
+	}
+	rule := s.Policy.Current()
+	issued, seen := rule.Longest(now)
+	all = MarksOf(issued, seen, floor)
+	all.Now = now
+	for _, part := range rule.Parts(now) {
+		m := MarksOf(part.OldestIssued(now), part.OldestSeen(now), 0) // the floor is that of all
+		m.Part, m.Version, m.Now = &part, rule.Version, now
+		parts = append(parts, m)
+	}
+	return all, parts, nil
+}

@@ -108,7 +108,7 @@ func sessions() []Mutant {
 		session("a sweep compares nothing", "internal/store/sqlstore/sweep.go",
 			"still := \" AND \" + column + \" + 0 <= ?\"", "still, _ := \" AND ? > 0 AND token_id IS NOT NULL\", column",
 			"internal/store/sqlstore", "Sweep"),
-		session("a sweep believes a clock that is ahead", "internal/domain/sweep/pass.go",
+		session("a sweep believes a clock that is ahead", "internal/domain/sweep/part.go",
 			"mine.Before(now)", "mine.After(now)", "internal/domain/sweep", "^TestOnceAsks"),
 		session("a row that cannot be cleared stops the sweep", "internal/domain/sweep/pass.go",
 			"case !errors.Is(err, ErrUnclearable):", "case true:", "internal/domain/sweep", "^TestPoisoned"),

@@ -4,6 +4,7 @@ package run
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,7 +123,9 @@ func rowsOf(db *replaced, polls *feed.Feed) *layer.FreshPolicy {
 
 func memoryOver(t *testing.T, rows session.Rows, polls *feed.Feed, bound time.Duration) *memstore.Sessions {
 	t.Helper()
-	near, err := memstore.NewSessions(rows, memstore.Options{Entries: 10, Bound: bound, Feed: polls, Replaceable: func() bool { return true }})
+	var replaceable atomic.Bool
+	replaceable.Store(true)
+	near, err := memstore.NewSessions(rows, memstore.Options{Entries: 10, Bound: bound, Feed: polls, Replaceable: &replaceable})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,7 @@ func (t *tiers) cache(ctx context.Context, cfg config.Config, db *sqlstore.DB, h
 		return err
 	}
 	t.memory, err = memstore.NewSessions(t.common, memstore.Options{
-		Entries: cfg.CacheEntries, Bound: cfg.RevocationBound, Feed: t.feed, Replaceable: db.Replaceable, Arrived: metrics.EndArrived,
+		Entries: cfg.CacheEntries, Bound: cfg.RevocationBound, Feed: t.feed, Replaceable: db.ReplaceableFlag(), Arrived: metrics.EndArrived,
 	})
 	if err != nil {
 		t.common.Close()

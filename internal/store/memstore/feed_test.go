@@ -82,7 +82,9 @@ func TestStaleHorizonIsNotReliedOn(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			next, h := &fake{}, &horizon{}
-			tier := openWith(t, next, memstore.Options{Entries: 100, Bound: bound, Feed: h, Replaceable: func() bool { return c.other }})
+			var other atomic.Bool
+			other.Store(c.other)
+			tier := openWith(t, next, memstore.Options{Entries: 100, Bound: bound, Feed: h, Replaceable: &other})
 			if c.poll >= 0 {
 				h.poll()
 			}

@@ -31,10 +31,10 @@ type Options struct {
 	// Feed, if set, says up to when every end has been noted here. Without it
 	// an answer is believed by its as-of alone.
 	Feed interface{ Horizon() time.Time }
-	// Replaceable, if set, reports whether the database is a server that another one may have
+	// Replaceable, if set, says whether the database is a server that another one may have
 	// replaced without its reads showing that. Then a read alone makes no answer good: its server
 	// has decided at the last poll, and may not have since.
-	Replaceable func() bool
+	Replaceable *atomic.Bool
 	// Arrived, if set, is called with the time from the end of a session until its end
 	// became known here, and by what it did: "message" or "poll".
 	Arrived func(by string, after time.Duration)
@@ -243,7 +243,7 @@ func (t *Sessions) believe(id idworker.ID, e *entry, now time.Time, s *session.S
 	if d := t.doubt.Load(); d != nil && !t.after(s, *d) {
 		return false
 	}
-	proven := s.Source == session.FromDatabase && (t.Replaceable == nil || !t.Replaceable())
+	proven := s.Source == session.FromDatabase && (t.Replaceable == nil || !t.Replaceable.Load())
 	if age < t.Bound && (proven || t.Feed == nil) {
 		return true
 	}

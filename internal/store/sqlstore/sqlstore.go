@@ -203,6 +203,14 @@ func (db *DB) Several() bool { return db.from != nil && db.from.server.Load().se
 // node of Galera waits for the others.
 func (db *DB) Replaceable() bool { return db.from != nil && db.from.replaceable.Load() }
 
+// ReplaceableFlag is what [DB.Replaceable] says, for who asks at each check.
+func (db *DB) ReplaceableFlag() *atomic.Bool {
+	if db.from == nil {
+		return new(atomic.Bool)
+	}
+	return &db.from.replaceable
+}
+
 // demoted returns err. If it says that the server takes no writes, its connections are
 // left.
 func (db *DB) demoted(err error) error {
