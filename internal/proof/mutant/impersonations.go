@@ -35,6 +35,7 @@ func impersonations() []Mutant {
 		act("a policy with 32 blocks the next", store+"/settings.go", "min(r.MaxSessions, policy.MostSessions)", "r.MaxSessions", store, "^TestAPolicyOfAnEarlier.*/^SQLite$"),
 		act("the end of a class takes it", domain+"/device.go", "s.Act == 0 && s.Device", "s.Device", store, "^TestAnImpersonationIsNone.*/^SQLite$"),
 		act("it is swept while it lives", store+"/sweep.go", "if table == slotsTable && stage == sweep.Idle {", "if table == slotsTable && stage < sweep.Idle {", store, "^TestImpersonationIsSwept.*/^SQLite$"),
+		act("a sweep looks for it by another clock than its own", store+"/stale.go", "oldestAct(m.Now)", "oldestAct(m.Seen)", store, "^TestImpersonationIsSweptWhenItIsOver$/^SQLite$"),
 		act("a sweep is said to clear it while it lives", store+"/stale.go", "\t\tif table == slotsTable {\n\t\t\tin, of", "\t\tif table == \"\" {\n\t\t\tin, of", store, "^TestCountOfASweep.*/^SQLite$"),
 		act("a Remote is told to repeat it", api+"/verifications.go", "if who.Act != 0 {", "if who.Act < 0 {", "internal/proof/remote", "^TestRemoteAsksAboutAnImpersonation"),
 		act("a Remote takes it for a login", "api/flakepass/remote_call.go", "if act != 0 {", "if act < 0 {", "internal/proof/remote", "^TestRemoteAsksAboutAnImpersonation"),
