@@ -124,11 +124,15 @@ func (t *tx) settle(id idworker.ID, used, asOf time.Time) (got session.Session, 
 func (l *link) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.tau)
 	defer cancel()
-	return again(ctx, l, 0, func() (map[idworker.ID]time.Time, error) {
+	rows, err := again(ctx, l, 0, func() (map[idworker.ID]time.Time, error) {
 		t := l.begin(ctx)
 		defer t.end()
 		return t.touch(seen, gap)
 	})
+	if err != nil {
+		return nil, err // what was read counts only if it is committed
+	}
+	return rows, nil
 }
 
 func (t *tx) touch(seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error) {
