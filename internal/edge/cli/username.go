@@ -95,10 +95,11 @@ func holder(ctx context.Context, b backend, name string) (has string, alias bool
 func (a *app) rename(name string, to client.NameChange, says func(was, is *wire.User) string) error {
 	return a.acts(ofUser(name, func(ctx context.Context, b backend, u wire.Person) error {
 		is, err := b.names.ChangeNames(ctx, u.ID, to)
+		// A server may give any code as its answer, also one that is about a name nobody asked for.
 		switch {
-		case either(err, account.ErrExists, client.UsernameTaken):
+		case to.Username != nil && either(err, account.ErrExists, client.UsernameTaken):
 			return taken(ctx, b, "the username", *to.Username)
-		case either(err, account.ErrAliasTaken, client.AliasTaken):
+		case len(to.AddAliases) > 0 && either(err, account.ErrAliasTaken, client.AliasTaken):
 			if has, _ := holder(ctx, b, to.AddAliases[0]); has != "" {
 				return fmt.Errorf("that name is %s; nothing was changed", has)
 			}

@@ -102,3 +102,33 @@ func TestSecretsOfARemoteServerDoNotWriteToTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestCodeAboutAnotherNameIsNoPanic: a server may say of an alias that the username is taken, and the other way round.
+func TestCodeAboutAnotherNameIsNoPanic(t *testing.T) {
+	t.Parallel()
+	const user = `"id":"7","username":"abc","role":"user","created_at":"2026-11-21T09:12:33.123Z","updated_at":"2026-11-21T09:12:33.123Z"`
+	mux, code := http.NewServeMux(), ""
+	for path, body := range map[string]string{"GET /v1/admin/users": `{"users":[{` + user + `}]}`, "GET /v1/admin/users/{id}": `{` + user + `}`} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(body))
+		})
+	}
+	mux.HandleFunc("PATCH /v1/admin/users/{id}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusConflict)
+		_, _ = w.Write([]byte(`{"type":"about:blank","title":"Taken","status":409,"code":"` + code + `","detail":"That name is taken."}`))
+	})
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	vars := map[string]string{"HOME": t.TempDir(), "FLAKEPASS_REMOTE_URL": s.URL, "FLAKEPASS_REMOTE_TOKEN": flakepass.NewToken(7).Reveal()}
+	for _, c := range []struct{ code, line string }{
+		{"alias_taken", "user rename abc abd"}, {"alias_taken", "user alias remove abc a@example.org"}, {"username_taken", "user alias add abc a@example.org"},
+	} {
+		code = c.code
+		r := e2e.Command(t, vars, "", append([]string{"remote"}, strings.Fields(c.line)...)...)
+		if strings.Contains(r.Errs, "panic") || !strings.Contains(r.Errs, "taken") {
+			t.Errorf("%s: %s: %s", c.line, c.code, r.Errs)
+		}
+	}
+}
