@@ -31,7 +31,7 @@ func OpenWorker(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *sl
 	}
 	if err != nil {
 		closeLender()
-		return nil, nil, fmt.Errorf("worker number (FLAKEPASS_WORKER): %w", err)
+		return nil, nil, fmt.Errorf("worker number (FLAKEPASS_WORKER): %w", Advised(err))
 	}
 	return w, closeLender, nil
 }
