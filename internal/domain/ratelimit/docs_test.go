@@ -81,6 +81,7 @@ func TestDocumentedLimits(t *testing.T) {
 			"| `login-address` | attempts from one place, whatever the name | " + words(l.LoginAddress) + " |",
 			"| `register` | new accounts from one place | " + words(l.Register) + " |",
 			"| `introspect` | questions of one service key, or of one account by its tokens, about tokens, and logins that it opens | " + words(l.Introspect) + " |",
+			"| `export` | exports of one's own data by one user | " + words(ratelimit.Exports()) + " |",
 		} {
 			if !strings.Contains(string(page), row) {
 				t.Errorf("%s lacks %q", file, row)
