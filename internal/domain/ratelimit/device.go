@@ -74,7 +74,7 @@ func (l *Limiter) NewDevice(a Attempt) DeviceCredential {
 		_, _ = rand.Read(b[:deviceID]) // never fails
 	}
 	var at [8]byte
-	binary.BigEndian.PutUint64(at[:], uint64(l.now().UnixMilli()))
+	binary.BigEndian.PutUint64(at[:], uint64(time.Now().UnixMilli()))
 	copy(b[deviceID:], at[1:])
 	text := devicePrefix + base64.RawURLEncoding.EncodeToString(append(b, l.signed(a.Account, b)...))
 	text += deviceSum(text)
@@ -93,7 +93,7 @@ func (l *Limiter) deviceID(a Attempt) ([]byte, bool) {
 	}
 	var at [8]byte
 	copy(at[1:], b[deviceID:deviceSigned])
-	age := l.now().Sub(time.UnixMilli(int64(binary.BigEndian.Uint64(at[:]))))
+	age := time.Since(time.UnixMilli(int64(binary.BigEndian.Uint64(at[:]))))
 	return b[:deviceID], age < deviceLife && age > -deviceLife
 }
 
@@ -103,11 +103,4 @@ func (l *Limiter) signed(account string, b []byte) []byte {
 	mac.Write(b) // of one length
 	mac.Write([]byte(account))
 	return mac.Sum(nil)[:deviceBytes-deviceSigned]
-}
-
-func (l *Limiter) now() time.Time {
-	if l.Now != nil {
-		return l.Now()
-	}
-	return time.Now()
 }

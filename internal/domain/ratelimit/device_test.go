@@ -1,3 +1,4 @@
+//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
 package ratelimit_test
 
 import (
@@ -6,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
@@ -14,44 +16,44 @@ import (
 // A credential is of one account, one deployment and 90 days, stays that of the same
 // device when it is renewed, and neither prints nor contains the name.
 func TestDeviceCredentialIsOfOneAccount(t *testing.T) {
-	g := limiter(t, nil)
-	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	g.Now = func() time.Time { return now }
-	c := g.NewDevice(ratelimit.Attempt{Account: "ada"})
-	known := func(account string, c ratelimit.DeviceCredential) bool {
-		t.Helper()
-		taken, err := g.Login(t.Context(), ratelimit.Attempt{Account: account, Address: away, Credential: c})
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		g := limiter(t, nil)
+		c := g.NewDevice(ratelimit.Attempt{Account: "ada"})
+		known := func(account string, c ratelimit.DeviceCredential) bool {
+			t.Helper()
+			taken, err := g.Login(t.Context(), ratelimit.Attempt{Account: account, Address: away, Credential: c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Return(t.Context(), taken)
+			return taken.Known
 		}
-		g.Return(t.Context(), taken)
-		return taken.Known
-	}
-	if !known("ada", c) || known("bob", c) || known("nobody", g.NewDevice(ratelimit.Attempt{Account: "nobody"})) {
-		t.Error("a credential is known for another than its account")
-	}
-	now = now.Add(89 * 24 * time.Hour)
-	renewed := g.NewDevice(ratelimit.Attempt{Account: "ada", Credential: c})
-	now = now.Add(2 * 24 * time.Hour)
-	if known("ada", c) || !known("ada", renewed) {
-		t.Error("a credential is known for 90 days from its issue")
-	}
-	if c.Reveal()[:25] != renewed.Reveal()[:25] || c.Reveal()[:25] == g.NewDevice(ratelimit.Attempt{Account: "ada"}).Reveal()[:25] {
-		t.Error("renewed, it is that of another device")
-	}
-	text := c.Reveal()
-	for i := range len(text) {
-		b := []byte(text)
-		b[i] ^= 1
-		if _, err := ratelimit.ParseDeviceCredential(string(b)); err == nil {
-			t.Errorf("changed at %d it is taken", i)
+		if !known("ada", c) || known("bob", c) || known("nobody", g.NewDevice(ratelimit.Attempt{Account: "nobody"})) {
+			t.Error("a credential is known for another than its account")
 		}
-	}
-	printed, _ := json.Marshal(map[string]any{"c": c})
-	all := fmt.Sprintf("%v %+v %#v %s %q %s %v", c, c, c, c, struct{ C ratelimit.DeviceCredential }{c}, printed, slog.AnyValue(c).Resolve())
-	if strings.Contains(all, text[4:20]) {
-		t.Errorf("it prints itself: %s", all)
-	}
+		time.Sleep(89 * 24 * time.Hour)
+		renewed := g.NewDevice(ratelimit.Attempt{Account: "ada", Credential: c})
+		time.Sleep(2 * 24 * time.Hour)
+		if known("ada", c) || !known("ada", renewed) {
+			t.Error("a credential is known for 90 days from its issue")
+		}
+		if c.Reveal()[:25] != renewed.Reveal()[:25] || c.Reveal()[:25] == g.NewDevice(ratelimit.Attempt{Account: "ada"}).Reveal()[:25] {
+			t.Error("renewed, it is that of another device")
+		}
+		text := c.Reveal()
+		for i := range len(text) {
+			b := []byte(text)
+			b[i] ^= 1
+			if _, err := ratelimit.ParseDeviceCredential(string(b)); err == nil {
+				t.Errorf("changed at %d it is taken", i)
+			}
+		}
+		printed, _ := json.Marshal(map[string]any{"c": c})
+		all := fmt.Sprintf("%v %+v %#v %s %q %s %v", c, c, c, c, struct{ C ratelimit.DeviceCredential }{c}, printed, slog.AnyValue(c).Resolve())
+		if strings.Contains(all, text[4:20]) {
+			t.Errorf("it prints itself: %s", all)
+		}
+	})
 }
 
 func FuzzParseDeviceCredential(f *testing.F) {

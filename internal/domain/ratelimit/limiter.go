@@ -20,8 +20,6 @@ type Limiter struct {
 	Records Records
 	// Key hides names in keys, and signs device credentials.
 	Key []byte
-	// Now is the clock by which device credentials are issued; nil: time.Now.
-	Now func() time.Time
 	// Unremembered, if set, is called when what a login leaves could not be written.
 	Unremembered func(ctx context.Context, err error)
 	// Refused, if set, is called with the name of each limit that has refused an attempt.
