@@ -104,16 +104,13 @@ func insertUsers(users []account.User) (statement string, args []any) {
 func rowOf(u *account.User) userRow {
 	r := userRow{
 		ID: int64(u.ID), Username: u.Username, PasswordHash: u.PasswordHash.Reveal(), PasswordVersion: u.PasswordVersion, Role: string(u.Role), CountedByID: u.CountedByID,
-		CreatedAt: u.CreatedAt.UnixMilli(), UpdatedAt: u.UpdatedAt.UnixMilli(),
+		DisabledAt: millisOrNull(u.DisabledAt), CreatedAt: u.CreatedAt.UnixMilli(), UpdatedAt: u.UpdatedAt.UnixMilli(),
 	}
 	if u.ExternalID != "" {
 		r.ExternalID = &u.ExternalID
 	}
 	if u.ImportedVersion != 0 {
 		r.ImportedVersion = &u.ImportedVersion
-	}
-	if u.Disabled() {
-		r.DisabledAt = new(u.DisabledAt.UnixMilli())
 	}
 	return r
 }

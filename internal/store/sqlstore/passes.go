@@ -100,14 +100,14 @@ func (s *Sweeps) Finish(ctx context.Context, r sweep.Report, next sweep.Cursor) 
 // updateSweep brings the row of a pass up to date, and reports whether there is one.
 func updateSweep(tx *gorm.DB, r sweep.Report) (known bool, err error) {
 	done := tx.Exec("UPDATE sweeps SET finished_at = ?, outcome = ?, cleared = ?, failed_rows = ?, longest_ms = ?, detail = ? WHERE id = ?",
-		finished(r), string(r.Outcome), r.Cleared, r.FailedRows, r.Longest.Milliseconds(), cut(r.Detail, 1000), int64(r.ID))
+		millisOrNull(r.Finished), string(r.Outcome), r.Cleared, r.FailedRows, r.Longest.Milliseconds(), cut(r.Detail, 1000), int64(r.ID))
 	return done.RowsAffected == 1, done.Error
 }
 
 // insertSweep adds the row of a pass, and removes the oldest.
 func insertSweep(tx *gorm.DB, r sweep.Report) error {
 	err := tx.Exec("INSERT INTO sweeps (id, instance, requested_by, started_at, finished_at, outcome, cleared, failed_rows, longest_ms, detail) "+
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", int64(r.ID), cut(r.Instance, 255), cut(r.RequestedBy, 255), r.Started.UnixMilli(), finished(r),
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", int64(r.ID), cut(r.Instance, 255), cut(r.RequestedBy, 255), r.Started.UnixMilli(), millisOrNull(r.Finished),
 		string(r.Outcome), r.Cleared, r.FailedRows, r.Longest.Milliseconds(), cut(r.Detail, 1000)).Error
 	if err != nil {
 		return err
@@ -117,13 +117,6 @@ func insertSweep(tx *gorm.DB, r sweep.Report) error {
 		return err
 	}
 	return tx.Exec("DELETE FROM sweeps WHERE id <= ?", last[0]).Error
-}
-
-func finished(r sweep.Report) any {
-	if r.Finished.IsZero() {
-		return nil
-	}
-	return r.Finished.UnixMilli()
 }
 
 type sweepRow struct {
@@ -149,12 +142,9 @@ func (s *Sweeps) Passes(ctx context.Context, before idworker.ID, limit int) ([]s
 	list := make([]sweep.Report, len(rows))
 	for i, row := range rows {
 		list[i] = sweep.Report{
-			ID: idworker.ID(row.ID), Instance: row.Instance, RequestedBy: row.RequestedBy, Started: fromMillis(row.StartedAt),
+			ID: idworker.ID(row.ID), Instance: row.Instance, RequestedBy: row.RequestedBy, Started: fromMillis(row.StartedAt), Finished: timeOrZero(row.FinishedAt),
 			Outcome: sweep.Outcome(row.Outcome), Cleared: row.Cleared, FailedRows: row.FailedRows,
 			Longest: time.Duration(row.LongestMs) * time.Millisecond, Detail: row.Detail,
-		}
-		if row.FinishedAt != nil {
-			list[i].Finished = fromMillis(*row.FinishedAt)
 		}
 	}
 	return list, failed("list sweeps", err)

@@ -116,7 +116,7 @@ func (u *Users) Change(ctx context.Context, id idworker.ID,
 			return accountChange{}, err
 		}
 		c := accountChange{
-			set: "role = ?, disabled_at = ?", args: []any{string(after.Role), orNever(after)},
+			set: "role = ?, disabled_at = ?", args: []any{string(after.Role), millisOrNull(after.DisabledAt)},
 			reason: session.Revoked, events: events,
 			losesAdmin: serves(before) && !serves(after),
 		}
@@ -138,13 +138,6 @@ func (u *Users) Change(ctx context.Context, id idworker.ID,
 
 // serves reports whether u is an admin who can do something about it.
 func serves(u account.User) bool { return u.Role == account.RoleAdmin && !u.Disabled() }
-
-func orNever(u account.User) any {
-	if !u.Disabled() {
-		return nil
-	}
-	return u.DisabledAt.UnixMilli()
-}
 
 // user is the account half of the row, as far as the token half needs it.
 func (r *tokenRow) user() account.User {

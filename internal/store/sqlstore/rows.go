@@ -37,10 +37,8 @@ func (r *userRow) user() account.User {
 	u := account.User{
 		ID: idworker.ID(r.ID), Username: r.Username, Role: account.Role(r.Role),
 		PasswordHash: account.NewPHC(r.PasswordHash), PasswordVersion: r.PasswordVersion, CountedByID: r.CountedByID,
+		DisabledAt: timeOrZero(r.DisabledAt), SecondFactorAt: timeOrZero(r.SecondFactorAt), DeletionAskedAt: timeOrZero(r.DeletionAskedAt), Deleted: r.DeletedAt != nil,
 		CreatedAt: fromMillis(r.CreatedAt), UpdatedAt: fromMillis(r.UpdatedAt),
-	}
-	if r.DisabledAt != nil {
-		u.DisabledAt = fromMillis(*r.DisabledAt)
 	}
 	if r.ExternalID != nil {
 		u.ExternalID = *r.ExternalID
@@ -48,13 +46,6 @@ func (r *userRow) user() account.User {
 	if r.ImportedVersion != nil {
 		u.ImportedVersion = *r.ImportedVersion
 	}
-	if r.SecondFactorAt != nil {
-		u.SecondFactorAt = fromMillis(*r.SecondFactorAt)
-	}
-	if r.DeletionAskedAt != nil {
-		u.DeletionAskedAt = fromMillis(*r.DeletionAskedAt)
-	}
-	u.Deleted = r.DeletedAt != nil
 	return u
 }
 
@@ -187,6 +178,22 @@ func (r *tokenRow) highest() idworker.ID {
 }
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// timeOrZero is the time in a column; the zero time for NULL.
+func timeOrZero(ms *int64) time.Time {
+	if ms == nil {
+		return time.Time{}
+	}
+	return fromMillis(*ms)
+}
+
+// millisOrNull is what [timeOrZero] reads.
+func millisOrNull(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UnixMilli())
+}
 
 // one is the row of a session, or [session.ErrNotFound].
 func one(on *gorm.DB, query string, args ...any) (tokenRow, error) {

@@ -33,11 +33,7 @@ func (s *SecondFactors) Factor(ctx context.Context, user idworker.ID) (secondfac
 	if err != nil {
 		return secondfactor.Factor{}, failed("second factor", err)
 	}
-	f := secondfactor.Factor{Sealed: r.SecondFactorSecret, Step: r.SecondFactorStep, Recovery: r.RecoveryCodes}
-	if r.SecondFactorAt != nil {
-		f.At = fromMillis(*r.SecondFactorAt)
-	}
-	return f, nil
+	return secondfactor.Factor{Sealed: r.SecondFactorSecret, At: timeOrZero(r.SecondFactorAt), Step: r.SecondFactorStep, Recovery: r.RecoveryCodes}, nil
 }
 
 // Begin keeps a secret that does not count yet, for by, who needs a login. It

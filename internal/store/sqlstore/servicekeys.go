@@ -42,16 +42,10 @@ const keyColumns = "COALESCE(k.id, 0) AS id, COALESCE(k.user_id, 0) AS user_id, 
 	"COALESCE(u.username, '') AS username, COALESCE(u.role, '') AS role, u.disabled_at"
 
 func (r *keyRow) key() servicekey.Key {
-	at := func(ms *int64) time.Time {
-		if ms == nil {
-			return time.Time{}
-		}
-		return fromMillis(*ms)
-	}
 	return servicekey.Key{
 		ID: idworker.ID(r.ID), UserID: idworker.ID(r.UserID), Name: r.Name, Scopes: servicekey.ScopesOf(r.Scopes),
 		Creator:   servicekey.Creator{ID: idworker.ID(r.CreatedBy), Name: r.CreatorName},
-		ExpiresAt: at(r.ExpiresAt), RevokedAt: at(r.RevokedAt), UsedAt: at(r.UsedAt),
+		ExpiresAt: timeOrZero(r.ExpiresAt), RevokedAt: timeOrZero(r.RevokedAt), UsedAt: timeOrZero(r.UsedAt),
 	}
 }
 
@@ -106,13 +100,8 @@ func (k *ServiceKeys) CreateKey(ctx context.Context, key servicekey.Key, hash se
 		if living >= servicekey.MostKeys {
 			return servicekey.ErrMany
 		}
-		var expires *int64
-		if !key.ExpiresAt.IsZero() {
-			ms := key.ExpiresAt.UnixMilli()
-			expires = &ms
-		}
 		return tx.Exec("INSERT INTO service_keys (id, user_id, name, hash, scopes, created_by, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			int64(key.ID), int64(key.UserID), key.Name, hash[:], key.Scopes.Text(), int64(key.Creator.ID), expires).Error
+			int64(key.ID), int64(key.UserID), key.Name, hash[:], key.Scopes.Text(), int64(key.Creator.ID), millisOrNull(key.ExpiresAt)).Error
 	}, e)
 	return failed("create service key", err)
 }
