@@ -123,12 +123,8 @@ var errMoved = errors.New("another process has migrated the database meanwhile")
 // Delete fails with errMoved when there is no such row, so of two transactions that undo the
 // same migration one is rolled back.
 func (r record) Delete(ctx context.Context, db database.DBTxConn, number int64) error {
-	result, err := db.ExecContext(ctx, "DELETE FROM "+recordTable+" WHERE number = ?"+r.alone, number)
-	if err != nil {
-		return err
-	}
-	n, err := result.RowsAffected()
-	if err == nil && n != 1 {
+	gone, err := one(db.ExecContext(ctx, "DELETE FROM "+recordTable+" WHERE number = ?"+r.alone, number))
+	if err == nil && !gone {
 		err = errMoved
 	}
 	return err
