@@ -158,12 +158,6 @@ func CheckReason(reason string) error {
 	return nil
 }
 
-// Rights checks whether by has the right that is needed, as the transaction of a change
-// does, and with the same errors.
-type Rights interface {
-	Authorize(ctx context.Context, by audit.Actor, need audit.Need) error
-}
-
 // unchanged checks the rights of by if a verb has nothing to change, and so begins no
 // transaction that checks them: an actor without the right gets an error, and not the
 // answer that it is done.

@@ -47,7 +47,7 @@ type Sessions struct {
 	Counted func(ctx context.Context, rule policy.Policy, now time.Time) (policy.Estimate, error)
 	// Store publishes what has ended: the nearest tier.
 	Store  session.Publisher
-	Rights Rights
+	Rights session.Rights
 	Policy interface{ Current() *policy.Policy }
 	IDs    audit.IDs
 	// Now is the time by which this machine mints IDs.
