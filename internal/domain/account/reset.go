@@ -67,9 +67,6 @@ func ParseResetToken(s string) (ResetToken, error) {
 	return ResetToken{newSecret(s)}, nil
 }
 
-// IsZero reports whether t is no token.
-func (t ResetToken) IsZero() bool { return t.reveal() == "" }
-
 // Reveal is the token's text: the secret itself. It is shown once, to the actor who
 // started the reset, and kept nowhere.
 func (t ResetToken) Reveal() string { return t.reveal() }
