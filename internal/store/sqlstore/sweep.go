@@ -207,11 +207,5 @@ func ofRow(err error) bool {
 		return slices.Contains([]string{"21", "22", "23", "44", "45"}, class) || means(err, badRow)
 	}
 	const constraint, mismatch, tooBig = 19, 20, 18
-	if e, ok := errors.AsType[interface {
-		error
-		Code() int
-	}](err); ok {
-		return slices.Contains([]int{constraint, mismatch, tooBig}, e.Code()&0xff)
-	}
-	return false
+	return slices.Contains([]int{constraint, mismatch, tooBig}, SQLiteCode(err))
 }
