@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -197,12 +198,7 @@ func namesOf(u *account.User) map[string]string {
 // [account.ErrAliasTaken] if somebody has one. An alias is also looked for among the
 // usernames: an instance of the previous release writes those nowhere else.
 func claim(tx *gorm.DB, id idworker.ID, kinds map[string]string) error {
-	names := make([]string, 0, len(kinds))
-	for name := range kinds {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		taken, kind := account.ErrAliasTaken, kinds[name]
 		if kind == kindUsername {
 			taken = account.ErrExists
