@@ -130,12 +130,8 @@ func (k *ServiceKeys) KeysOf(ctx context.Context, user, before idworker.ID, limi
 // revoked before, nothing changes and nothing is recorded.
 func (k *ServiceKeys) RevokeKey(ctx context.Context, id idworker.ID, e audit.Event) error {
 	err := k.DB.write(ctx, func(tx *gorm.DB) error {
-		done := tx.Exec("UPDATE service_keys SET revoked_at = "+k.DB.d.now+" WHERE id = ? AND revoked_at IS NULL", int64(id))
-		if done.Error != nil {
-			return done.Error
-		}
-		if done.RowsAffected == 0 {
-			return errAlready
+		if err := found(tx.Exec("UPDATE service_keys SET revoked_at = "+k.DB.d.now+" WHERE id = ? AND revoked_at IS NULL", int64(id)), errAlready); err != nil {
+			return err
 		}
 		// What the service changes by the key on another node of a cluster rests on this row.
 		return k.DB.lockUser(tx, e.Target.ID)

@@ -175,11 +175,7 @@ func (s *Settings) raiseFloor(tx *gorm.DB, now time.Time) error {
 	if there := fromMillis(at); there.Before(begun) {
 		begun = there
 	}
-	done := tx.Exec("UPDATE settings SET "+s.DB.d.floorSet()+" WHERE scope = 'global'", max(highest, ended, int64(layout.Smallest(begun))))
-	if done.Error == nil && done.RowsAffected == 0 {
-		return errNoSettings
-	}
-	return done.Error
+	return found(tx.Exec("UPDATE settings SET "+s.DB.d.floorSet()+" WHERE scope = 'global'", max(highest, ended, int64(layout.Smallest(begun)))), errNoSettings)
 }
 
 // floorSet raises the floor of all users. Its time grows with each call.

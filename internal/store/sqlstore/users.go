@@ -127,13 +127,9 @@ func (u *Users) Rehash(ctx context.Context, id idworker.ID, version int64, hash 
 // version is raised: a one-time link of before finds it stale.
 func (u *Users) FirstHash(ctx context.Context, user account.User, e audit.Event) error {
 	err := u.DB.write(ctx, func(tx *gorm.DB) error {
-		done := tx.Exec("UPDATE users SET password_hash = ?, imported_version = password_version + 1, password_version = password_version + 1, updated_at = ? "+
+		return found(tx.Exec("UPDATE users SET password_hash = ?, imported_version = password_version + 1, password_version = password_version + 1, updated_at = ? "+
 			"WHERE id = ? AND password_hash = '' AND password_version = ? AND role = ? AND disabled_at IS NULL",
-			user.PasswordHash.Reveal(), user.UpdatedAt.UnixMilli(), int64(user.ID), user.PasswordVersion, string(account.RoleUser))
-		if done.Error == nil && done.RowsAffected == 0 {
-			return account.ErrExists
-		}
-		return done.Error
+			user.PasswordHash.Reveal(), user.UpdatedAt.UnixMilli(), int64(user.ID), user.PasswordVersion, string(account.RoleUser)), account.ErrExists)
 	}, e)
 	return failed("first hash", err)
 }
