@@ -16,11 +16,7 @@ import (
 )
 
 // ServiceKeys are the keys of services.
-type ServiceKeys struct {
-	DB *DB
-	// Now is the time that an answer is as of. nil means time.Now.
-	Now func() time.Time
-}
+type ServiceKeys struct{ DB *DB }
 
 var _ servicekey.Rows = (*ServiceKeys)(nil)
 
@@ -60,9 +56,6 @@ func (r *keyRow) held(asOf time.Time) (h servicekey.Held) {
 // primary once, and then even "there is no such key" is no answer.
 func (k *ServiceKeys) Find(ctx context.Context, id idworker.ID) (servicekey.Held, error) {
 	asOf := time.Now()
-	if k.Now != nil {
-		asOf = k.Now()
-	}
 	row, err := ask[keyRow](ctx, k.DB, errNoSettings, "SELECT "+keyColumns+", "+k.DB.d.readOnly+" AS read_only FROM settings s "+
 		"LEFT JOIN service_keys k ON k.id = ? LEFT JOIN users u ON u.id = k.user_id WHERE s.scope = 'global'", int64(id))
 	switch {
