@@ -131,24 +131,12 @@ const late = time.Second
 
 // restamp stamps the last ends of that user's logins anew, if late or more has passed since start.
 // The feed of another instance may have passed the first stamp before the end was committed. It
-// finds the end at the new stamp. If restamp fails, the caller does not acknowledge the end.
+// finds the end at the new stamp. One that was stamped just now stays. If restamp fails, the caller
+// does not acknowledge the end.
 func (s *Sessions) restamp(ctx context.Context, user int64, start time.Time) error {
 	if time.Since(start) < s.DB.late {
 		return nil
 	}
-	return s.stampAgain(ctx, user)
-}
-
-// stampNow stamps the last end of a row anew, if there was one. It is for a statement that ends no
-// login there, and whose answer says that no earlier login lives on any instance. The earlier end
-// may have been committed so late that the feeds have passed its stamp.
-func (d *dialect) stampNow() string {
-	return "token_floor_at = CASE WHEN token_floor > 0 THEN " + d.now + " ELSE token_floor_at END"
-}
-
-// stampAgain stamps the last ends of that user's logins, unless they were stamped just
-// now.
-func (s *Sessions) stampAgain(ctx context.Context, user int64) error {
 	// The caller that waited for the change may have no time left.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tau)
 	defer cancel()
@@ -166,4 +154,11 @@ func (s *Sessions) stampAgain(ctx context.Context, user int64) error {
 		}
 	}
 	return nil
+}
+
+// stampNow stamps the last end of a row anew, if there was one. It is for a statement that ends no
+// login there, and whose answer says that no earlier login lives on any instance. The earlier end
+// may have been committed so late that the feeds have passed its stamp.
+func (d *dialect) stampNow() string {
+	return "token_floor_at = CASE WHEN token_floor > 0 THEN " + d.now + " ELSE token_floor_at END"
 }
