@@ -31,8 +31,8 @@ type Record struct {
 	Now    time.Time
 }
 
-// overEntry is an ended session in the record, with the reason.
-type overEntry struct {
+// An OverEntry is an ended session in the record, with the reason.
+type OverEntry struct {
 	ID     idworker.ID `json:"session_id"`
 	Reason Reason      `json:"reason"`
 }
@@ -92,10 +92,10 @@ func (o *Opening) Event(b Begun) (audit.Event, error) {
 	} else {
 		by.ID, by.Name = now.UserID, now.Username
 	}
-	before := make([]overEntry, len(b.Replaced))
+	before := make([]OverEntry, len(b.Replaced))
 	for i, old := range b.Replaced {
 		was := OverBefore(old, r.Policy, r.Now)
-		before[i] = overEntry{was.ID, was.Ended}
+		before[i] = OverEntry{was.ID, was.Ended}
 		if was.ID == b.Repeats {
 			before[i].Reason = RepeatedReason
 		}
@@ -199,7 +199,7 @@ func (e *Ending) Event(was Session) (audit.Event, error) {
 	if e.Reason == LoggedOut {
 		by.ID, by.Name, action = was.UserID, was.Username, audit.LoginLoggedOut
 		if over := OverBefore(was, r.Policy, r.Now); over.Before {
-			action, after = audit.LoginExpired, overEntry{over.ID, over.Ended}
+			action, after = audit.LoginExpired, OverEntry{over.ID, over.Ended}
 		}
 	}
 	return audit.WithID(r.ID, by, r.Need, action, target, r.Reason, before, after)

@@ -127,7 +127,7 @@ func recordExpiry(tx *gorm.DB, logins []sweep.Login, why session.Reason, idOf fu
 			}
 		}
 		// Two texts cannot fail to be JSON.
-		value, _ := json.Marshal(expiryOf(l.Token, why))
+		value, _ := json.Marshal(session.OverEntry{ID: l.Token, Reason: why})
 		events[i] = audit.Event{
 			ID: idOf(l), Action: action, By: audit.Actor{Name: "sweep", Via: audit.ViaSweep},
 			Target: audit.Target{Kind: "user", ID: l.User}, New: value,
@@ -135,11 +135,3 @@ func recordExpiry(tx *gorm.DB, logins []sweep.Login, why session.Reason, idOf fu
 	}
 	return insertEvents(tx, events)
 }
-
-// An expiry is what is on record of a login that the policy has ended.
-type expiry struct {
-	Session idworker.ID `json:"session_id"`
-	Reason  string      `json:"reason"`
-}
-
-func expiryOf(id idworker.ID, why session.Reason) expiry { return expiry{id, string(why)} }

@@ -24,7 +24,7 @@ func (db *DB) eventsOf(ctx context.Context, ends []session.Session) (map[idworke
 	for i := range ends {
 		s := &ends[i]
 		e, err := audit.New(ctx, db.overLimit, audit.Actor{Name: "flakepass", Via: audit.ViaServer}, audit.NeedsNothing, audit.LoginExpired,
-			audit.AboutUser(s.UserID, s.Username), "", nil, expiryOf(s.ID, session.OverLimit))
+			audit.AboutUser(s.UserID, s.Username), "", nil, session.OverEntry{ID: s.ID, Reason: session.OverLimit})
 		if err != nil {
 			return nil, err
 		}
