@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,14 +112,8 @@ func (s Scope) Override() string {
 // sets nothing is left out.
 func (p *Policy) With(changes []Override) []Override {
 	var all []Override
-	for _, o := range append(append([]Override(nil), p.Overrides...), changes...) {
-		kept := all[:0:0]
-		for _, k := range all {
-			if k.Scope != o.Scope {
-				kept = append(kept, k)
-			}
-		}
-		all = kept
+	for _, o := range slices.Concat(p.Overrides, changes) {
+		all = slices.DeleteFunc(all, func(k Override) bool { return k.Scope == o.Scope })
 		if o != (Override{Scope: o.Scope}) {
 			all = append(all, o)
 		}
