@@ -1,7 +1,9 @@
 package ratelimit
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,11 +55,7 @@ func (p *Periods) Learn(kind string, per time.Duration, now time.Time) {
 func (p *Periods) Of(key string) []time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var all []time.Duration
-	for per := range p.used[Kind(key)] {
-		all = append(all, per)
-	}
-	return all
+	return slices.Collect(maps.Keys(p.used[Kind(key)]))
 }
 
 func (p *Periods) note(kind string, per time.Duration, now time.Time) {
@@ -77,12 +75,7 @@ func Kind(key string) string {
 }
 
 func holds(rules []limit.Rule, per time.Duration) bool {
-	for _, r := range rules {
-		if !r.None() && r.Per == per {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rules, func(r limit.Rule) bool { return !r.None() && r.Per == per })
 }
 
 // heir is the period in force that is nearest to one that is not: the shorter one
