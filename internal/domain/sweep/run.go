@@ -30,9 +30,13 @@ func (s *Sweeper) Run(ctx context.Context) {
 	defer s.shut(func(j job) { s.run(ctx, j) })
 
 	c := cron.New(cron.WithLocation(time.UTC), cron.WithLogger(cron.DiscardLogger))
-	// Recover is the inner one: outside SkipIfStillRunning, a panic would leave
-	// the job marked as running for ever.
-	job := cron.NewChain(cron.SkipIfStillRunning(cron.DiscardLogger), s.recovered()).Then(cron.FuncJob(func() { s.scheduled(ctx) }))
+	// A panic ends inside: outside SkipIfStillRunning, it would leave the job marked
+	// as running for ever.
+	job := cron.SkipIfStillRunning(cron.DiscardLogger)(cron.FuncJob(func() {
+		if err := guarded(func() error { s.scheduled(ctx); return nil }); err != nil {
+			s.Log.ErrorContext(ctx, "sweep panicked; the next one goes on", "panic", err)
+		}
+	}))
 
 	var entry cron.EntryID
 	var known string
@@ -194,19 +198,5 @@ func (s *Sweeper) report(ctx context.Context, r *Report, err error) {
 		s.Log.WarnContext(ctx, "sweep stopped early; the next one goes on", append(about, "outcome", r.Outcome, "err", err)...)
 	case r.Cleared > 0:
 		s.Log.InfoContext(ctx, "swept", append(about, "outcome", r.Outcome)...)
-	}
-}
-
-// recovered keeps a panic in one pass from ending the process.
-func (s *Sweeper) recovered() cron.JobWrapper {
-	return func(j cron.Job) cron.Job {
-		return cron.FuncJob(func() {
-			defer func() {
-				if r := recover(); r != nil {
-					s.Log.Error("sweep panicked; the next one goes on", "panic", fmt.Sprint(r))
-				}
-			}()
-			j.Run()
-		})
 	}
 }
