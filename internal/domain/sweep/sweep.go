@@ -9,6 +9,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -208,20 +209,14 @@ type Sweeper struct {
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
-	set(&l.Rows, d.Rows)
-	set(&l.Time, d.Time)
-	set(&l.Batch, d.Batch)
-	set(&l.Smallest, d.Smallest)
-	set(&l.Largest, d.Largest)
-	set(&l.Lanes, d.Lanes)
-	set(&l.Lease, d.Lease)
-	set(&l.Lag, d.Lag)
-	set(&l.Failures, d.Failures)
+	l.Rows = cmp.Or(l.Rows, d.Rows)
+	l.Time = cmp.Or(l.Time, d.Time)
+	l.Batch = cmp.Or(l.Batch, d.Batch)
+	l.Smallest = cmp.Or(l.Smallest, d.Smallest)
+	l.Largest = cmp.Or(l.Largest, d.Largest)
+	l.Lanes = cmp.Or(l.Lanes, d.Lanes)
+	l.Lease = cmp.Or(l.Lease, d.Lease)
+	l.Lag = cmp.Or(l.Lag, d.Lag)
+	l.Failures = cmp.Or(l.Failures, d.Failures)
 	return l
-}
-
-func set[T int | time.Duration](field *T, def T) {
-	if *field == 0 {
-		*field = def
-	}
 }
