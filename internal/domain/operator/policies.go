@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,9 +95,7 @@ func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (pol
 	if c.Next.Limits == (limit.Limits{}) {
 		c.Next.Limits, c.Next.LimitsErr, c.Next.Version = old.Limits, old.LimitsErr, old.Version
 	}
-	if c.Next.MaxSessions == 0 {
-		c.Next.MaxSessions = old.MaxSessions
-	}
+	c.Next.MaxSessions = cmp.Or(c.Next.MaxSessions, old.MaxSessions)
 	if err := p.check(&c); err != nil {
 		return policy.Policy{}, policy.Effect{}, err
 	}

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,14 +81,11 @@ func (s *Sessions) List(ctx context.Context, class string, before idworker.ID, l
 	if err := checkClass(class); err != nil {
 		return Page{}, err
 	}
-	p := Page{Next: before}
+	p := Page{Next: cmp.Or(before, math.MaxInt64)}
 	now, rule := s.clock(), s.Policy.Current()
 	// What is older has expired: no row behind it is looked at.
 	oldest, _ := rule.Longest(now)
 	above := max(layout.Smallest(oldest), 1) - 1
-	if before == 0 {
-		p.Next = math.MaxInt64
-	}
 	for looked := 0; looked < MaxLook; {
 		// Where few are shown of many, each statement asks for twice as many as those before.
 		want := min(max(limit+1, looked), MaxLook-looked)

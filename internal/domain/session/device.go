@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -59,9 +60,7 @@ func (d *Device) Label() string {
 //
 // id is opaque: what an app keeps on the device to know it again. Only a hash is kept.
 func ParseDevice(classes []string, class, name, id string) (*Device, error) {
-	if class == "" {
-		class = OtherDevice
-	}
+	class = cmp.Or(class, OtherDevice)
 	if !slices.Contains(classes, class) {
 		return nil, invalid.Of("device.class", "unknown_value", "must be one of "+strings.Join(classes, ", "))
 	}

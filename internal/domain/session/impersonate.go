@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,10 +86,7 @@ func (e *Ending) eventOfAct(was *Session) (audit.Event, error) {
 	}
 	after := actEntry{ID: was.ID, Reason: e.Reason}
 	if e.Reason == LoggedOut {
-		after.Reason = OverBefore(*was, r.Policy, r.Now).Ended
-		if after.Reason == "" {
-			after.Reason = LoggedOut
-		}
+		after.Reason = cmp.Or(OverBefore(*was, r.Policy, r.Now).Ended, LoggedOut)
 	}
 	return audit.WithID(r.ID, by, r.Need, audit.ImpersonationEnded, audit.AboutUser(was.UserID, was.Username), r.Reason, actEntry{ID: was.ID, Act: was.Act}, after)
 }
