@@ -170,11 +170,3 @@ type notePart struct {
 }
 
 func policyNote(t *texts, note, problem string) notePart { return notePart{t, note, problem} }
-
-// limitPart is one limit on its page.
-type limitPart struct {
-	limitField
-	T *texts
-}
-
-func limitOn(t *texts, f limitField) limitPart { return limitPart{f, t} }

@@ -11,6 +11,7 @@ import (
 
 // A limitField is one limit on its page.
 type limitField struct {
+	T                 *texts
 	Name, Title, Hint string
 	Default, Range    string
 	Problem           string // a sentence; may be empty
@@ -32,7 +33,7 @@ func (t *texts) limitFields(in *limitsInput, wrong map[string]limitProblem) (all
 	def := limit.Default()
 	for _, name := range limit.Names() {
 		f := limitField{
-			Name: name, Title: t.limitName(name), Hint: t.Name("limits.hint", name), Range: t.limitRange(name), IsDefault: true,
+			T: t, Name: name, Title: t.limitName(name), Hint: t.Name("limits.hint", name), Range: t.limitRange(name), IsDefault: true,
 			Default: t.Text("limits.default_line", t.rules(def.Of(name)...)), Problem: wrong[name].Sentence,
 		}
 		defaults := def.Of(name)

@@ -17,7 +17,7 @@ var pageFiles embed.FS
 func parsePages() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"asset": assetURL, "number": number[int64], "stamp": stamp, "when": when, "other": otherLanguages, "percent": percent, "links": links,
-		"changes": changes, "note": policyNote, "limit": limitOn,
+		"changes": changes, "note": policyNote,
 	}).ParseFS(pageFiles, "pages/*.html")) // embedded: the tests would see it fail
 }
 
