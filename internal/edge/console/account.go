@@ -1,15 +1,18 @@
 package console
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 const accountPath = "/console/account"
@@ -151,21 +154,10 @@ func (q *request) showEnrolment(e secondfactor.Enrolment) {
 
 func (q *request) showRecovery(codes []secondfactor.RecoveryCode) {
 	q.factor = true
-	view := accountView{}
-	for _, c := range codes {
-		view.Recovery = append(view.Recovery, c.Reveal())
-	}
-	q.showAccount(http.StatusOK, view)
+	q.showAccount(http.StatusOK, accountView{Recovery: render.All(codes, (*secondfactor.RecoveryCode).Reveal)})
 }
 
 // fours puts a space after every fourth letter.
 func fours(s string) string {
-	var out []byte
-	for i := range len(s) {
-		if i > 0 && i%4 == 0 {
-			out = append(out, ' ')
-		}
-		out = append(out, s[i])
-	}
-	return string(out)
+	return string(bytes.Join(slices.Collect(slices.Chunk([]byte(s), 4)), []byte(" ")))
 }

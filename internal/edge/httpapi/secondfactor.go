@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 var errNoFactor = errors.New("an admin without a second factor")
@@ -132,13 +133,9 @@ func showRecovery(c *gin.Context, codes []secondfactor.RecoveryCode, err error) 
 	if err != nil {
 		return err
 	}
-	out := struct {
+	return answer(c, http.StatusOK, struct {
 		Codes []string `json:"recovery_codes"`
-	}{make([]string, len(codes))}
-	for i := range codes {
-		out.Codes[i] = codes[i].Reveal()
-	}
-	return answer(c, http.StatusOK, out)
+	}{render.All(codes, (*secondfactor.RecoveryCode).Reveal)})
 }
 
 // removeUsersFactor is for a user who has lost it.
