@@ -45,9 +45,7 @@ func (q *request) effect(inForce, next policy.Policy, e *policy.Effect) *effectV
 	defer cancel()
 	view := &effectView{Same: samePolicy(&next, &inForce)}
 	if e == nil {
-		live, err := q.u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) {
-			return q.u.Figures.CountLogins(ctx, inForce, now)
-		})
+		live, err := q.u.living(ctx, inForce, now)
 		if err != nil {
 			q.u.Log.WarnContext(ctx, "console: logins not counted", "err", err)
 			return nil

@@ -142,11 +142,7 @@ func (u *UI) count(ctx context.Context) {
 
 // living is how many logins live, at most a few seconds old. It waits for the
 // count.
-func (u *UI) living(ctx context.Context, now time.Time) (policy.Estimate, error) {
-	inForce, err := u.Policies.Current(ctx)
-	if err != nil {
-		return policy.Estimate{}, err
-	}
+func (u *UI) living(ctx context.Context, inForce policy.Policy, now time.Time) (policy.Estimate, error) {
 	return u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) { return u.Figures.CountLogins(ctx, inForce, now) })
 }
 

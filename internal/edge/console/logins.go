@@ -64,7 +64,7 @@ func (q *request) showLogins(status int, view loginsView) {
 	if found.Next != 0 {
 		view.Next = linkTo(loginsPath, "device_class", view.Class, "before", found.Next.String())
 	}
-	if live, err := q.u.living(q.r.Context(), q.u.Now()); err == nil {
+	if live, err := q.u.living(q.r.Context(), inForce, q.u.Now()); err == nil {
 		view.Live = q.t.estimate(live)
 	}
 	q.render(status, "logins", view)
