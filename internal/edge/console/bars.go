@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,17 +75,11 @@ func (q *request) activity(ctx context.Context, now time.Time) (view activityVie
 }
 
 func (t *texts) bars(k activity.Kind, counts []int64) bars {
-	most := int64(1)
-	for _, n := range counts {
-		most = max(most, n)
-	}
-	total := sum(counts)
-	b := bars{
+	most, total := max(1, slices.Max(counts)), sum(counts)
+	return bars{
 		Name: t.Name("activity", string(k)), Class: string(k), Wide: 4 * len(counts), Empty: total == 0,
-		Total: t.Text("overview.total", number(total)), Peak: t.Text("overview.peak", number(most)),
+		Total: t.Text("overview.total", number(total)), Peak: t.Text("overview.peak", number(most)), Path: barPath(counts, most),
 	}
-	b.Path = barPath(counts, most)
-	return b
 }
 
 // barPath is a path of SVG with a bar for each count.
@@ -99,7 +94,7 @@ func barPath[N int64 | float64](counts []N, most N) string {
 	return p.String()
 }
 
-func sum(counts []int64) (n int64) {
+func sum[N int64 | float64](counts []N) (n N) {
 	for _, c := range counts {
 		n += c
 	}

@@ -84,8 +84,7 @@ func (t *texts) instance(s *fleet.Seen) instanceRow {
 	row := instanceRow{
 		Name: s.Name, Version: s.Version, Up: t.Text("overview.uptime", t.span(s.Up)), Worker: s.Worker, Troubles: t.troubles(s.Troubles),
 		Late: s.Late(), Remembered: t.Text("instances.remembered", number(int64(s.Remembered))), Total: t.Text("instances.accepted", number(s.Answers.Memory+s.Answers.Redis+s.Answers.Database)),
-		Answers: shares([]share{{Name: t.Text("overview.memory"), Class: "a"}, {Name: t.Text("overview.redis_cache"), Class: "b"}, {Name: t.Text("overview.from_rows"), Class: "c"}},
-			s.Answers.Memory, s.Answers.Redis, s.Answers.Database),
+		Answers:  t.answers(s.Answers),
 		Database: t.Text("instances.took", took(s.DatabaseTook)), RedisOK: true,
 	}
 	switch {

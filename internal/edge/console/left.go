@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/fleet"
@@ -59,23 +60,20 @@ type leftRow struct{ From, To, Count, Part string }
 
 // left draws the counts; nil if there is no login.
 func (t *texts) left(of *loginCounts) *leftView {
-	most, sum := 0.0, 0.0
-	for _, n := range of.Left {
-		most, sum = max(most, n), sum+n
-	}
-	if sum == 0 {
+	all := sum(of.Left)
+	if all == 0 {
 		return nil
 	}
+	most := slices.Max(of.Left)
 	l := &leftView{
-		Wide: 4 * len(of.Left), Peak: t.Text("instances.left_peak", number(rounded(most))),
+		Wide: 4 * len(of.Left), Path: barPath(of.Left, most), Peak: t.Text("instances.left_peak", number(rounded(most))),
 		Soon: t.Text("instances.left_soon", number(rounded(of.Within[0])), number(rounded(of.Within[1]))),
 	}
 	whole := time.Duration(len(of.Left)) * of.Step
 	l.Middle, l.End = t.span(whole/2), t.span(whole)
-	l.Path = barPath(of.Left, most)
 	for i, n := range of.Left {
 		l.Rows = append(l.Rows, leftRow{
-			t.span(time.Duration(i) * of.Step), t.span(time.Duration(i+1) * of.Step), number(rounded(n)), percent(rounded(n), rounded(sum)),
+			t.span(time.Duration(i) * of.Step), t.span(time.Duration(i+1) * of.Step), number(rounded(n)), percent(rounded(n), rounded(all)),
 		})
 	}
 	return l

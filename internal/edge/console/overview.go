@@ -96,9 +96,7 @@ func (u *UI) overview(q *request) {
 		view.Horizon = q.t.Text("overview.horizon_line", ago(s.Horizon))
 	}
 	view.Bound = boundOf(s.Bound)
-	view.Answers = shares([]share{
-		{Name: q.t.Text("overview.memory"), Class: "a"}, {Name: q.t.Text("overview.redis_cache"), Class: "b"}, {Name: q.t.Text("overview.from_rows"), Class: "c"},
-	}, s.Answers.Memory, s.Answers.Redis, s.Answers.Database)
+	view.Answers = q.t.answers(s.Answers)
 	view.Passes = q.t.passes(s.Sweeps)
 	q.render(http.StatusOK, "home", view)
 }
@@ -128,22 +126,21 @@ func (q *request) figures(ctx context.Context, view *homeView) bool {
 	return pending || last.Failed.IsZero()
 }
 
-// shares lays the parts out side by side over a hundred; nil if there is
-// nothing.
-func shares(parts []share, counts ...uint64) []share {
-	var sum uint64
-	for _, n := range counts {
-		sum += n
-	}
-	if sum == 0 {
+// answers lays out side by side over a hundred where tokens were accepted; nil if there
+// was none.
+func (t *texts) answers(a fleet.Answers) (parts []share) {
+	all := a.Memory + a.Redis + a.Database
+	if all == 0 {
 		return nil
 	}
 	x := 0.0
-	for i, n := range counts {
-		p := &parts[i]
-		p.X, p.Width = x, 100*float64(n)/float64(sum)
-		p.Count, p.Part = number(n), percent(int64(n), int64(sum))
-		x += p.Width
+	for _, p := range []struct {
+		name, class string
+		n           uint64
+	}{{t.Text("overview.memory"), "a", a.Memory}, {t.Text("overview.redis_cache"), "b", a.Redis}, {t.Text("overview.from_rows"), "c", a.Database}} {
+		wide := 100 * float64(p.n) / float64(all)
+		parts = append(parts, share{p.name, p.class, x, wide, number(p.n), percent(int64(p.n), int64(all))})
+		x += wide
 	}
 	return parts
 }
