@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 // limitNames are those of the limits as a person writes them, in order.
@@ -135,11 +136,7 @@ func (o *overrideText) UnmarshalText(text []byte) (err error) {
 }
 
 func overridesOf(texts []overrideText) []policy.Override {
-	all := make([]policy.Override, len(texts))
-	for i := range texts {
-		all[i] = texts[i].of
-	}
-	return all
+	return render.All(texts, func(o *overrideText) policy.Override { return o.of })
 }
 
 // overrideTexts are the overrides of a policy as overrideText reads them.

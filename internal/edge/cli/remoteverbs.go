@@ -10,6 +10,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 func (s remoteServer) backend() backend {
@@ -86,10 +87,4 @@ func loginsEnded(ids []wire.ID, within string) string {
 	return fmt.Sprintf("%d logins ended, %s: %s", len(ids), within, listed(ids))
 }
 
-func listed(ids []wire.ID) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = id.String()
-	}
-	return strings.Join(texts, ", ")
-}
+func listed(ids []wire.ID) string { return strings.Join(render.All(ids, (*wire.ID).String), ", ") }

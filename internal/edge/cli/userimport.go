@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/server/run"
@@ -196,15 +197,10 @@ func (c userImport) newRejects(a *app) (*rejects, error) {
 
 // add never repeats a value: it may be a password in the wrong column.
 func (r *rejects) add(of operator.Rejected) {
-	type reason struct {
-		Field   string `json:"field"`
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	}
-	reasons := make([]reason, len(of.Fields))
+	reasons := make([]wire.FieldError, len(of.Fields))
 	words := make([]string, len(of.Fields))
 	for i, f := range of.Fields {
-		reasons[i] = reason{f.Field, f.Code, f.Message}
+		reasons[i] = wire.FieldError{Field: f.Field, Code: f.Code, Message: f.Message}
 		words[i] = f.Field + " " + f.Message
 	}
 	switch r.said++; {
@@ -217,8 +213,8 @@ func (r *rejects) add(of operator.Rejected) {
 	}
 	if r.buf != nil && r.err == nil {
 		r.err = json.NewEncoder(r.buf).Encode(struct {
-			Line    int      `json:"line"`
-			Reasons []reason `json:"reasons"`
+			Line    int               `json:"line"`
+			Reasons []wire.FieldError `json:"reasons"`
 		}{of.Line, reasons})
 	}
 }

@@ -30,10 +30,7 @@ func (s *server) createKey(c *gin.Context, id idworker.ID) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	n := operator.NewKey{Name: string(in.Name), Reason: string(in.Reason)}
-	for _, scope := range in.Scopes {
-		n.Scopes = append(n.Scopes, string(scope))
-	}
+	n := operator.NewKey{Name: string(in.Name), Scopes: stringsOf(in.Scopes), Reason: string(in.Reason)}
 	if in.ExpiresAt.value != nil {
 		at, err := wire.ParseTime(string(*in.ExpiresAt.value))
 		if err != nil {

@@ -79,10 +79,7 @@ func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []inva
 		}
 	}
 	if v := w.Classes.value; v != nil {
-		next.Classes = make([]string, len(*v))
-		for i := range *v {
-			next.Classes[i] = string((*v)[i])
-		}
+		next.Classes = stringsOf(*v)
 	}
 	if v := w.Overrides.value; v != nil {
 		next.Overrides = policy.FromOverrides(*v)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
+
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 // maxBody is the largest body that a request may bring, in bytes.
@@ -92,4 +94,9 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	err := json.Unmarshal(b, &s)
 	*t = text(s)
 	return err
+}
+
+// stringsOf are texts as the domain takes them.
+func stringsOf(list []text) []string {
+	return render.All(list, func(t *text) string { return string(*t) })
 }

@@ -41,10 +41,9 @@ func (in *namesJSON) any() bool {
 }
 
 func (in *namesJSON) change() operator.NameChange {
-	each := func(list []text) []string { return render.All(list, func(t *text) string { return string(*t) }) }
-	n := operator.NameChange{Username: (*string)(in.Username.value), AddAliases: each(in.Add), RemoveAliases: each(in.Remove), Reason: string(in.Reason)}
+	n := operator.NameChange{Username: (*string)(in.Username.value), AddAliases: stringsOf(in.Add), RemoveAliases: stringsOf(in.Remove), Reason: string(in.Reason)}
 	if in.Aliases.value != nil {
-		n.Aliases = new(each(*in.Aliases.value))
+		n.Aliases = new(stringsOf(*in.Aliases.value))
 	}
 	return n
 }

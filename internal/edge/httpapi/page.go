@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -58,12 +59,7 @@ func query(c *gin.Context, known ...string) (page, url.Values, error) {
 	if err != nil {
 		return p, nil, err
 	}
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case name != "cursor" && name != "limit" && !slices.Contains(known, name):
 			wrong.Add("query", "unknown", "has a parameter that this list does not know")
