@@ -106,14 +106,9 @@ func (s *server) exportMe(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	head := wire.MyData{ExportedAt: wire.At(s.Own.Now()), Account: render.User(&own.User)}
-	if own.User.HasSecondFactor() {
-		head.FactorAt = wire.At(own.User.SecondFactorAt)
-	}
-	head.Sessions = render.All(own.Logins, func(l *session.Login) wire.MySession { return render.MySession(l, me.By.Session) })
 	c.Writer.Header()["Content-Type"] = jsonType
 	c.Header("Content-Disposition", `attachment; filename="flakepass-`+own.User.ID.String()+`.json"`)
-	if err := writeData(c.Writer, head, &own); err != nil {
+	if err := s.writeData(c.Writer, me.By.Session, &own); err != nil {
 		if ctx := c.Request.Context(); ctx.Err() == nil {
 			s.Log.ErrorContext(ctx, "export cut off", "err", err, "request_id", c.Writer.Header().Get(problem.RequestIDHeader))
 		}
@@ -127,13 +122,16 @@ const pageTime = 20 * time.Second
 
 // writeData writes a [wire.MyData], member by member. The limit of time for an answer counts anew
 // for each page.
-func writeData(w http.ResponseWriter, head wire.MyData, own *login.Copy) error {
+func (s *server) writeData(w http.ResponseWriter, current idworker.ID, own *login.Copy) error {
 	text, err := json.Marshal(struct {
 		ExportedAt wire.Time        `json:"exported_at"`
 		Account    wire.User        `json:"account"`
 		FactorAt   wire.Time        `json:"second_factor_since,omitzero"`
 		Sessions   []wire.MySession `json:"sessions"`
-	}{head.ExportedAt, head.Account, head.FactorAt, head.Sessions})
+	}{
+		wire.At(s.Own.Now()), render.User(&own.User), wire.AtOrNone(own.User.SecondFactorAt, own.User.HasSecondFactor()),
+		render.All(own.Logins, func(l *session.Login) wire.MySession { return render.MySession(l, current) }),
+	})
 	if err != nil {
 		return err
 	}
