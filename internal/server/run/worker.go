@@ -98,7 +98,7 @@ const eventPatience = 250 * time.Millisecond
 type eventIDs struct {
 	worker audit.IDs
 	log    *slog.Logger
-	warned atomic.Int64 // when it did, in Unix seconds
+	warned minutely
 }
 
 // Next fails only if ctx has ended.
@@ -109,9 +109,7 @@ func (e *eventIDs) Next(ctx context.Context) (idworker.ID, error) {
 	if err == nil || ctx.Err() != nil {
 		return id, err //nolint:wrapcheck // the caller says what it was for
 	}
-	if now, last := time.Now().Unix(), e.warned.Load(); now-last >= 60 && e.warned.CompareAndSwap(last, now) {
-		e.log.WarnContext(ctx, "no worker number; audit events get a number by chance", "err", err)
-	}
+	e.warned.do(func() { e.log.WarnContext(ctx, "no worker number; audit events get a number by chance", "err", err) })
 	return byChance{}.Next(ctx)
 }
 
