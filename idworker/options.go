@@ -1,6 +1,7 @@
 package idworker
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -103,12 +104,8 @@ const (
 const maxLead = time.Minute
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Layout == (Layout{}) {
-		o.Layout = Default()
-	}
-	if o.Window == 0 {
-		o.Window = 3 * time.Second
-	}
+	o.Layout = cmp.Or(o.Layout, Default())
+	o.Window = cmp.Or(o.Window, 3*time.Second)
 	switch {
 	case o.Clock != ClockSteady:
 		o.Lead = 0

@@ -1,6 +1,7 @@
 package idworker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,7 @@ type Ring struct {
 
 // NewRing makes an empty Ring; see [Ring.Run].
 func NewRing(w *Worker, o RingOptions) (*Ring, error) {
-	if o.Threshold == 0 {
-		o.Threshold = 50
-	}
+	o.Threshold = cmp.Or(o.Threshold, 50)
 	bits := int(w.seqBits) + int(o.Boost)
 	switch {
 	case bits > 62 || 1<<bits > maxSlots:

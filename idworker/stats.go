@@ -108,10 +108,7 @@ func (w *Worker) Healthy() error {
 	if behind > limit && w.policy != ClockIgnore {
 		return fmt.Errorf("%w: %v behind the time in use", ErrClockBehind, time.Duration(behind)*time.Millisecond)
 	}
-	if err := w.early(w.tickOf(w.last() + 1)); err != nil {
-		return err
-	}
-	return nil
+	return w.early(w.tickOf(w.last() + 1))
 }
 
 // stuck reports that the range is over while the Lender is asked: what a Lender that stands still answers,

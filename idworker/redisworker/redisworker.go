@@ -1,6 +1,7 @@
 package redisworker
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -93,16 +94,8 @@ func (l *Lender) limits() (limits, error) {
 	if err != nil {
 		return limits{}, fmt.Errorf("%w: %w", ErrSettings, err)
 	}
-	o := limits{reach: l.Reach, skew: l.Skew, stale: l.Stale, numbers: many}
-	if o.reach == 0 {
-		o.reach = defaultReach
-	}
-	if o.skew == 0 {
-		o.skew = defaultSkew
-	}
-	if o.stale == 0 {
-		o.stale = max(defaultStale, o.reach+o.skew)
-	}
+	o := limits{reach: cmp.Or(l.Reach, defaultReach), skew: cmp.Or(l.Skew, defaultSkew), numbers: many}
+	o.stale = cmp.Or(l.Stale, max(defaultStale, o.reach+o.skew))
 	// Years would leave the digits that the record has for an instant.
 	const longest = 365 * 24 * time.Hour
 	for _, d := range []time.Duration{o.reach, o.skew, o.stale} {
@@ -125,9 +118,5 @@ func (l *Lender) limits() (limits, error) {
 // key is where the record lies. The namespace in braces keeps it in one slot
 // with whatever else an operator puts beside it.
 func (l *Lender) key() string {
-	namespace := l.Namespace
-	if namespace == "" {
-		namespace = defaultNamespace
-	}
-	return "idworker:{" + namespace + "}"
+	return "idworker:{" + cmp.Or(l.Namespace, defaultNamespace) + "}"
 }

@@ -1,6 +1,7 @@
 package sqlworker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -37,10 +38,7 @@ func (l *Lender) choose(ctx context.Context, w words, now int64, round int) (sea
 	case l.Only != nil && *l.Only < 0:
 		return seat{}, fmt.Errorf("Only is %d, and numbers begin at 0", *l.Only) //nolint:staticcheck // the name of the field
 	}
-	stale := l.Stale
-	if stale == 0 {
-		stale = defaultStale
-	}
+	stale := cmp.Or(l.Stale, defaultStale)
 	// There are hardly more rows than processes at any one time, so all are read.
 	//nolint:gosec // w.now is one of the constants of the dialects
 	rows, err := l.DB.QueryContext(ctx, `SELECT number, owner_token, fence_ms,

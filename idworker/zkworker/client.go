@@ -1,6 +1,7 @@
 package zkworker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,11 +131,7 @@ func (c *Client) connect() (*line, error) {
 	if c.closed {
 		return nil, ErrClosed
 	}
-	session := c.Session
-	if session == 0 {
-		session = defaultSession
-	}
-	old := c.line
+	session, old := cmp.Or(c.Session, defaultSession), c.line
 	if old != nil && !old.stuck(session) {
 		return old, nil
 	}

@@ -1,6 +1,7 @@
 package zkworker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -25,13 +26,9 @@ type past struct {
 
 // forgot begins a calm. What was lent to this process ends at known, or before.
 func (c *Client) forgot(known int64) {
-	calm := c.Calm
-	if calm == 0 {
-		calm = defaultCalm
-	}
 	c.past.mu.Lock()
 	defer c.past.mu.Unlock()
-	c.past.calm = time.Now().Add(calm)
+	c.past.calm = time.Now().Add(cmp.Or(c.Calm, defaultCalm))
 	c.past.floor = max(c.past.floor, known)
 }
 

@@ -1,6 +1,7 @@
 package zkworker
 
 import (
+	"cmp"
 	"context"
 	crand "crypto/rand"
 	"errors"
@@ -159,12 +160,7 @@ func (k *Keyed) lend(window time.Duration) (idworker.Grant, error) {
 
 func (k *Keyed) tree() tree { return tree{client: k.Client, root: k.Root} }
 
-func (k *Keyed) offline() time.Duration {
-	if k.Offline == 0 {
-		return defaultOffline
-	}
-	return k.Offline
-}
+func (k *Keyed) offline() time.Duration { return cmp.Or(k.Offline, defaultOffline) }
 
 // keyNode is where the number of the key is remembered.
 func (k *Keyed) keyNode() string { return k.Root + "/keys/" + url.PathEscape(k.Key) }

@@ -2,6 +2,7 @@ package zkworker
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (r reserve) encode() []byte {
 	line := fmt.Appendf(nil, "reserve %04d name %s token %s next %s used %016d until %016d ",
-		r.number, r.name, dashes(r.token), dashes(r.next), r.used, r.until)
+		r.number, r.name, cmp.Or(r.token, noToken), cmp.Or(r.next, noToken), r.used, r.until)
 	return fmt.Appendf(line, "%08x\n", crc32.Checksum(line, castagnoli))
 }
 
@@ -147,13 +148,6 @@ func parseReserve(b []byte) (reserve, bool) {
 		return reserve{}, false
 	}
 	return r, true
-}
-
-func dashes(token string) string {
-	if token == "" {
-		return noToken
-	}
-	return token
 }
 
 func undash(b []byte) string {
