@@ -46,6 +46,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -106,7 +107,7 @@ func New(o Options) (*Client, error) {
 	case o.PageSize < 0 || o.PageSize > 200:
 		return nil, errors.New("client: Options.PageSize must be from 1 to 200")
 	}
-	c := &Client{base: u, http: &http.Client{}, retries: o.Retries, page: o.PageSize}
+	c := &Client{base: u, http: &http.Client{}, retries: o.Retries, page: cmp.Or(o.PageSize, 100)}
 	switch {
 	case o.Token != nil:
 		c.own = func(ctx context.Context) (credential, error) { return o.Token(ctx) }
@@ -120,9 +121,6 @@ func New(o Options) (*Client, error) {
 	c.long = c.http
 	if o.HTTP == nil {
 		c.http = &http.Client{CheckRedirect: c.long.CheckRedirect, Timeout: 30 * time.Second}
-	}
-	if c.page == 0 {
-		c.page = 100
 	}
 	return c, nil
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,9 +116,8 @@ func readProblem(body []byte, kind string) *Problem {
 	if json.Unmarshal(body, &w) != nil || !Code(w.Code).wellFormed() || kind != typeProblem && (kind != typeJSON || w.OAuthError == "") {
 		return &Problem{}
 	}
-	p := &Problem{Code: Code(w.Code), Title: clean(w.Title), Detail: clean(w.Detail), RequestID: clean(w.RequestID)}
-	if p.Title == "" {
-		p.Title = strings.ReplaceAll(w.Code, "_", " ")
+	p := &Problem{
+		Code: Code(w.Code), Title: cmp.Or(clean(w.Title), strings.ReplaceAll(w.Code, "_", " ")), Detail: clean(w.Detail), RequestID: clean(w.RequestID),
 	}
 	for _, f := range w.Errors[:min(len(w.Errors), maxList)] {
 		p.Errors = append(p.Errors, wire.FieldError{Field: clean(f.Field), Code: clean(f.Code), Message: clean(f.Message)})

@@ -1,6 +1,7 @@
 package flakepass
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -146,18 +147,10 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 		return nil, errors.New("flakepass: RemoteOptions.Entries and Timeout must not be below 0")
 	}
 	o.URL = u.JoinPath("/v1").String()
-	if o.Entries == 0 {
-		o.Entries = 1 << 16
-	}
-	if o.MaxStale == 0 {
-		o.MaxStale = time.Second
-	}
-	if o.Timeout == 0 {
-		o.Timeout = 2 * time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Entries = cmp.Or(o.Entries, 1<<16)
+	o.MaxStale = cmp.Or(o.MaxStale, time.Second)
+	o.Timeout = cmp.Or(o.Timeout, 2*time.Second)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	r := &Remote{o: o, calls: clientOf(o.Client), clock: newRemoteClock(), owning: make(chan struct{}, maxOwning)}
 	r.known.init()
 	r.cache.init(o.Entries)
