@@ -13,6 +13,14 @@ type secret struct {
 	text *string
 }
 
+// secretOf hides a text; an empty one is the zero secret.
+func secretOf(text string) secret {
+	if text == "" {
+		return secret{}
+	}
+	return secret{text: &text}
+}
+
 func (s secret) reveal() string {
 	if s.text == nil {
 		return ""
@@ -40,7 +48,7 @@ func (secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 type Password struct{ secret }
 
 // NewPassword makes one of its text.
-func NewPassword(text string) Password { return Password{secret{text: &text}} }
+func NewPassword(text string) Password { return Password{secretOf(text)} }
 
 // A DeviceCredential shows that this device was logged in to an account before. It
 // opens nothing. It cannot print itself, as a [Password] cannot; the zero
@@ -49,12 +57,7 @@ type DeviceCredential struct{ secret }
 
 // NewDeviceCredential makes one of its text, such as [DeviceCredential.Reveal] gave;
 // of an empty text none.
-func NewDeviceCredential(text string) DeviceCredential {
-	if text == "" {
-		return DeviceCredential{}
-	}
-	return DeviceCredential{secret{text: &text}}
-}
+func NewDeviceCredential(text string) DeviceCredential { return DeviceCredential{secretOf(text)} }
 
 // Reveal is the text, to be kept for the next login.
 func (d DeviceCredential) Reveal() string { return d.reveal() }
@@ -64,12 +67,7 @@ func (d DeviceCredential) Reveal() string { return d.reveal() }
 type Ticket struct{ secret }
 
 // NewTicket makes one of its text; of an empty text none.
-func NewTicket(text string) Ticket {
-	if text == "" {
-		return Ticket{}
-	}
-	return Ticket{secret{text: &text}}
-}
+func NewTicket(text string) Ticket { return Ticket{secretOf(text)} }
 
 // IsZero reports whether there is none.
 func (t Ticket) IsZero() bool { return t.text == nil }
@@ -82,7 +80,7 @@ func (t Ticket) Reveal() string { return t.reveal() }
 type ResetToken struct{ secret }
 
 // NewResetToken makes one of its text.
-func NewResetToken(text string) ResetToken { return ResetToken{secret{text: &text}} }
+func NewResetToken(text string) ResetToken { return ResetToken{secretOf(text)} }
 
 // Reveal is the text: the secret itself. It belongs to the user, and nowhere else.
 func (t ResetToken) Reveal() string { return t.reveal() }
@@ -96,7 +94,6 @@ func (s Secret) Reveal() string { return s.reveal() }
 
 // UnmarshalText reads the secret of an answer.
 func (s *Secret) UnmarshalText(b []byte) error {
-	text := string(b)
-	s.text = &text
+	s.secret = secretOf(string(b))
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"hash"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -113,13 +112,13 @@ func (k ForwardKey) Forward(h http.Header, who *Identity, method, target string)
 func (k ForwardKey) sum(c *claims, method, target, at string) []byte {
 	mac := hmac.New(sha256.New, []byte(*k.secret))
 	path, _, _ := strings.Cut(target, "?")
-	line := func(mac hash.Hash, part string) { _, _ = mac.Write([]byte(part + "\n")) }
+	line := func(part string) { _, _ = mac.Write([]byte(part + "\n")) }
 	for _, part := range []string{"flakepass forwarded identity 1", at, method, path} {
-		line(mac, part)
+		line(part)
 	}
 	for i := range len(identityHeaders) - 1 { // all but the signature
 		if i != actClaim || c.value(i) != "" { // what has none is signed as an earlier release does
-			line(mac, c.value(i))
+			line(c.value(i))
 		}
 	}
 	return mac.Sum(nil)
