@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,14 +40,10 @@ func (l *loader) checkUnknown() {
 	for _, k := range keys {
 		known[prefix+strings.ToUpper(k)] = true
 	}
-	var names []string
-	for name, value := range l.env {
-		if !known[name] && !strings.HasPrefix(name, prefix+"TEST_") && !links().MatchString(name+"="+value) {
-			names = append(names, name)
+	for _, name := range slices.Sorted(maps.Keys(l.env)) {
+		if known[name] || strings.HasPrefix(name, prefix+"TEST_") || links().MatchString(name+"="+l.env[name]) {
+			continue
 		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
 		text := "there is no such setting; unset it." + suggest(name, keys, func(k string) string { return prefix + strings.ToUpper(k) })
 		if base, ok := strings.CutSuffix(name, "_FILE"); ok && known[base] {
 			text = "only secrets are read from files; set " + base + " to the value itself"
