@@ -105,7 +105,7 @@ func imports() []Mutant {
 			Old: " || p.taken[network] >= mostOfNetwork", New: "", Package: hook, Test: "^TestFloodReachesTheSystem",
 		}, {
 			Name: "hook: a flood takes more than all places", File: hook + "/places.go",
-			Old: "if *p.all >= most ||", New: "if *p.all > 1<<20 ||", Package: hook, Test: "^TestFloodReachesTheSystem",
+			Old: "if p.all >= most ||", New: "if p.all > 1<<20 ||", Package: hook, Test: "^TestFloodReachesTheSystem",
 		}, {
 			Name: "hook: a dead system is asked on", File: hook + "/hook.go",
 			Old: "return inRow >= trips ||", New: "return c.ConsecutiveFailures >= 1000*trips ||", Package: hook, Test: "^TestDeadSystemIsLeftAlone$",

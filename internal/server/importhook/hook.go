@@ -19,6 +19,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -77,7 +78,7 @@ var _ account.Elsewhere = (*Hook)(nil)
 
 // New returns a hook. It connects to nothing.
 func New(o Options) *Hook {
-	h := &Hook{Options: o, patience: patience, places: newPlaces()}
+	h := &Hook{Options: o, patience: patience, places: places{taken: make(map[netip.Prefix]int)}}
 	if h.Client == nil {
 		// Of its own: no proxy of the environment sees the passwords, and no request waits for a connection of another one.
 		// A connection that is begun outlives the question that began it, so it has bounds of its own.

@@ -405,7 +405,7 @@ func TestFloodReachesTheSystemAsSoManyAtOnce(t *testing.T) {
 				t.Errorf("%d networks: %d at once, %d refused; want %d", networks, top, refused, want)
 			}
 		}
-		if len(w.places.taken) != 0 || *w.places.all != 0 {
+		if len(w.places.taken) != 0 || w.places.all != 0 {
 			t.Errorf("taken: %v", w.places.taken)
 		}
 	})

@@ -10,28 +10,24 @@ import (
 
 // places are those of questions under way.
 type places struct {
-	mu    *sync.Mutex
+	mu    sync.Mutex
 	taken map[netip.Prefix]int
-	all   *int
-}
-
-func newPlaces() places {
-	return places{mu: new(sync.Mutex), taken: make(map[netip.Prefix]int), all: new(int)}
+	all   int
 }
 
 // take takes a place until leave is called, or fails with [account.ErrElsewhere].
-func (p places) take(network netip.Prefix) (leave func(), err error) {
+func (p *places) take(network netip.Prefix) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if *p.all >= most || p.taken[network] >= mostOfNetwork {
+	if p.all >= most || p.taken[network] >= mostOfNetwork {
 		return nil, fmt.Errorf("importhook: %w: too many are asked at once", account.ErrElsewhere)
 	}
-	*p.all++
+	p.all++
 	p.taken[network]++
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		*p.all--
+		p.all--
 		if p.taken[network]--; p.taken[network] == 0 {
 			delete(p.taken, network)
 		}
