@@ -78,15 +78,13 @@ func (s *server) stats(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	of, classes := render.Estimate, make([]wire.ClassLogins, 0, len(n.Classes))
-	for _, class := range slices.Sorted(maps.Keys(n.Classes)) {
-		classes = append(classes, wire.ClassLogins{DeviceClass: class, Logins: of(n.Classes[class])})
-	}
+	role := func(r account.Role) wire.Estimate { return wire.Estimate(n.Roles[r]) }
 	return answer(c, http.StatusOK, wire.Stats{
-		ByClass:  classes,
-		Users:    of(n.Users),
-		Roles:    wire.Roles{User: of(n.Roles[account.RoleUser]), Service: of(n.Roles[account.RoleService]), Admin: of(n.Roles[account.RoleAdmin])},
-		Disabled: of(n.Disabled), LiveLogins: of(n.Live),
+		ByClass: render.All(slices.Sorted(maps.Keys(n.Classes)), func(class *string) wire.ClassLogins {
+			return wire.ClassLogins{DeviceClass: *class, Logins: wire.Estimate(n.Classes[*class])}
+		}),
+		Users: wire.Estimate(n.Users), Disabled: wire.Estimate(n.Disabled), LiveLogins: wire.Estimate(n.Live),
+		Roles: wire.Roles{User: role(account.RoleUser), Service: role(account.RoleService), Admin: role(account.RoleAdmin)},
 	})
 }
 

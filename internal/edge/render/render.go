@@ -67,14 +67,11 @@ func Reset(r *account.OpenReset) wire.OpenReset {
 	}
 }
 
-// Estimate is a number and how far off it may be.
-func Estimate(e policy.Estimate) wire.Estimate { return wire.Estimate(e) }
-
 // Effect is what a change of the policy does.
 func Effect(e *policy.Effect) wire.Effect {
-	out := wire.Effect{Live: Estimate(e.Live), EndsNow: Estimate(e.Ends), EndsWithinAHour: Estimate(e.Soon)}
+	out := wire.Effect{Live: wire.Estimate(e.Live), EndsNow: wire.Estimate(e.Ends), EndsWithinAHour: wire.Estimate(e.Soon)}
 	if e.Lowers {
-		out.BeyondLimit = &wire.BeyondLimit{Sessions: Estimate(e.Beyond), Users: Estimate(e.BeyondUsers)}
+		out.BeyondLimit = &wire.BeyondLimit{Sessions: wire.Estimate(e.Beyond), Users: wire.Estimate(e.BeyondUsers)}
 	}
 	return out
 }
