@@ -11,6 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
@@ -34,10 +35,10 @@ func (c idNext) Validate() error {
 }
 
 func (c idNext) Run(a *app) error {
-	return a.withWorker(c.New, func(ctx context.Context, w *idworker.Worker) error {
+	return a.withWorker(c.New, func(ctx context.Context, ids audit.IDs) error {
 		out := bufio.NewWriter(a.out)
 		for range c.N {
-			id, err := w.Next(ctx)
+			id, err := ids.Next(ctx)
 			if err != nil {
 				// What is minted already is good, and is not kept back.
 				return errors.Join(err, out.Flush())
@@ -53,7 +54,7 @@ func (c idNext) Run(a *app) error {
 // withWorker opens the database only if the worker number comes from there. Unless it may
 // begin anew, it refuses a folder in which nobody has minted yet: in a wrong one the first
 // number is lent again, and the IDs repeat those of the right one.
-func (a *app) withWorker(anew bool, f func(context.Context, *idworker.Worker) error) error {
+func (a *app) withWorker(anew bool, f func(context.Context, audit.IDs) error) error {
 	cfg, err := a.load()
 	if err != nil {
 		return err
@@ -69,13 +70,12 @@ func (a *app) withWorker(anew bool, f func(context.Context, *idworker.Worker) er
 		}
 		defer func() { _ = db.Close() }()
 	}
-	w, closeLender, err := run.OpenWorker(a.ctx, cfg, db, log, false, nil)
+	ids, closeIDs, err := run.OpenIDs(a.ctx, cfg, db, log)
 	if err != nil {
 		return err
 	}
-	defer closeLender()
-	defer func() { _ = w.Close(context.WithoutCancel(a.ctx)) }()
-	return f(a.ctx, w)
+	defer closeIDs()
+	return f(a.ctx, ids)
 }
 
 type idDecode struct {

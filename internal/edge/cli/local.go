@@ -55,7 +55,8 @@ func (a *app) toMint(f func(ctx context.Context, l *local) error) error {
 // A minter opens what mints IDs for a command, until close.
 type minter func(context.Context, config.Config, *sqlstore.DB, *slog.Logger) (ids audit.IDs, closeIDs func(), err error)
 
-func (a *app) local(open opener, mint minter, f func(ctx context.Context, l *local) error) error {
+// with runs f on the database that open opens.
+func (a *app) with(open opener, f func(cfg config.Config, db *sqlstore.DB, log *slog.Logger) error) error {
 	cfg, err := a.load()
 	if err != nil {
 		return err
@@ -67,37 +68,43 @@ func (a *app) local(open opener, mint minter, f func(ctx context.Context, l *loc
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	common, err := run.Shared(a.ctx, cfg, db, &sqlstore.Sessions{DB: db}, redisstore.Options{Log: log})
-	if err != nil {
-		return err
-	}
-	defer common.Close()
-	rule, err := policy.NewLive(a.ctx, &sqlstore.Settings{DB: db})
-	if err != nil {
-		return err
-	}
-	now, err := db.Clock(a.ctx)
-	if err != nil {
-		return err
-	}
-	read := time.Now()
-	clock := func() time.Time { return now.Add(time.Since(read)) }
-	ctx, ids, hasher := a.ctx, audit.IDs(nil), (*account.Hasher)(nil)
-	if mint != nil {
-		if hasher, err = run.NewHasher(cfg, account.Here{}); err != nil {
+	return f(cfg, db, log)
+}
+
+func (a *app) local(open opener, mint minter, f func(ctx context.Context, l *local) error) error {
+	return a.with(open, func(cfg config.Config, db *sqlstore.DB, log *slog.Logger) error {
+		common, err := run.Shared(a.ctx, cfg, db, &sqlstore.Sessions{DB: db}, redisstore.Options{Log: log})
+		if err != nil {
 			return err
 		}
-		var closeIDs func()
-		if ids, closeIDs, err = mint(ctx, cfg, db, log); err != nil {
+		defer common.Close()
+		rule, err := policy.NewLive(a.ctx, &sqlstore.Settings{DB: db})
+		if err != nil {
 			return err
 		}
-		defer closeIDs()
-	}
-	run.RecordOverLimit(cfg, db, ids)
-	return f(ctx, &local{
-		operators: run.NewOperators(db, common.Store, rule, hasher, ids, ids, clock),
-		policies:  run.PoliciesOf(db, nil, nil, log),
-		cfg:       cfg, log: log, db: db, known: &sqlstore.Users{DB: db}, publishes: !cfg.Redis.IsZero(),
+		now, err := db.Clock(a.ctx)
+		if err != nil {
+			return err
+		}
+		read := time.Now()
+		clock := func() time.Time { return now.Add(time.Since(read)) }
+		ctx, ids, hasher := a.ctx, audit.IDs(nil), (*account.Hasher)(nil)
+		if mint != nil {
+			if hasher, err = run.NewHasher(cfg, account.Here{}); err != nil {
+				return err
+			}
+			var closeIDs func()
+			if ids, closeIDs, err = mint(ctx, cfg, db, log); err != nil {
+				return err
+			}
+			defer closeIDs()
+		}
+		run.RecordOverLimit(cfg, db, ids)
+		return f(ctx, &local{
+			operators: run.NewOperators(db, common.Store, rule, hasher, ids, ids, clock),
+			policies:  run.PoliciesOf(db, nil, nil, log),
+			cfg:       cfg, log: log, db: db, known: &sqlstore.Users{DB: db}, publishes: !cfg.Redis.IsZero(),
+		})
 	})
 }
 

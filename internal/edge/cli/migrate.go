@@ -13,7 +13,6 @@ import (
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
-	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
@@ -45,20 +44,15 @@ func (c migrateDown) Validate() error {
 // withDatabase runs f on the configured database, whatever its schema. find
 // makes sure that it is there, or makes it.
 func (a *app) withDatabase(find func(config.Config) error, f func(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger) error) error {
-	cfg, err := a.load()
-	if err != nil {
-		return err
+	open := func(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.DB, error) {
+		if err := find(cfg); err != nil {
+			return nil, err
+		}
+		return run.Connect(ctx, cfg, log, true)
 	}
-	if err := find(cfg); err != nil {
-		return err
-	}
-	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
-	db, err := run.Connect(a.ctx, cfg, log, true)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	return run.Advised(f(a.ctx, cfg, db, log))
+	return a.with(open, func(cfg config.Config, db *sqlstore.DB, log *slog.Logger) error {
+		return run.Advised(f(a.ctx, cfg, db, log))
+	})
 }
 
 func (migrateUp) Run(a *app) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/edge/render"
+	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
-	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
@@ -24,46 +24,37 @@ type sweepCommand struct {
 }
 
 func (c sweepCommand) Run(a *app) error {
-	cfg, err := a.load()
-	if err != nil {
-		return err
-	}
-	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
-	run.LogRedis(log)
-	db, err := run.OpenExisting(a.ctx, cfg, log)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	rule, err := (&sqlstore.Settings{DB: db}).LoadPolicy(a.ctx)
-	if err != nil {
-		return err
-	}
-	if c.DryRun {
-		cfg.Replicas = nil // nothing is written
-		d, err := run.NewSweeper(cfg, db, policy.Fixed(rule), nil, log)
+	return a.with(run.OpenExisting, func(cfg config.Config, db *sqlstore.DB, log *slog.Logger) error {
+		rule, err := (&sqlstore.Settings{DB: db}).LoadPolicy(a.ctx)
 		if err != nil {
 			return err
 		}
-		return c.count(a, d)
-	}
-	ids, closeLender, err := run.OpenWorker(a.ctx, cfg, db, log, false, nil)
-	if err != nil {
-		return err
-	}
-	defer closeLender()
-	defer func() { _ = ids.Close(context.WithoutCancel(a.ctx)) }()
-	run.RecordOverLimit(cfg, db, ids)
-	d, err := run.NewSweeper(cfg, db, policy.Fixed(rule), ids, quiet(log))
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	d.After = func(ctx context.Context) {
-		run.Retention(cfg, db, log).AfterSweep(ctx)
-		run.Deletions(cfg, db, nil, ids, log).AfterSweep(ctx) // who asked for a deletion has no login left to tell of
-	}
-	return c.sweep(a, d)
+		if c.DryRun {
+			cfg.Replicas = nil // nothing is written
+			d, err := run.NewSweeper(cfg, db, policy.Fixed(rule), nil, log)
+			if err != nil {
+				return err
+			}
+			return c.count(a, d)
+		}
+		ids, closeLender, err := run.OpenWorker(a.ctx, cfg, db, log, false, nil)
+		if err != nil {
+			return err
+		}
+		defer closeLender()
+		defer func() { _ = ids.Close(context.WithoutCancel(a.ctx)) }()
+		run.RecordOverLimit(cfg, db, ids)
+		d, err := run.NewSweeper(cfg, db, policy.Fixed(rule), ids, quiet(log))
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		d.After = func(ctx context.Context) {
+			run.Retention(cfg, db, log).AfterSweep(ctx)
+			run.Deletions(cfg, db, nil, ids, log).AfterSweep(ctx) // who asked for a deletion has no login left to tell of
+		}
+		return c.sweep(a, d)
+	})
 }
 
 // quiet leaves out what the command prints itself.
