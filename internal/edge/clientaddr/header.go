@@ -14,30 +14,22 @@ func blank(lines []string) bool {
 
 // entries are the addresses of X-Forwarded-For, the last first; the zero address
 // for what is none. Several lines are one list (RFC 9110 section 5.3).
-func entries(lines []string) iter.Seq[netip.Addr] {
-	return func(yield func(netip.Addr) bool) {
-		for _, line := range slices.Backward(lines) {
-			for found := true; found; {
-				var entry string
-				if line, entry, found = cutLast(line, ','); !yield(node(entry)) {
-					return
-				}
-			}
-		}
-	}
-}
+func entries(lines []string) iter.Seq[netip.Addr] { return backward(lines, cutLast, node) }
 
 // elements are the addresses in the for= of each element of Forwarded (RFC 7239
 // section 4), the last first; the zero address for what is none.
 //
 // They are split from the right. What a proxy appends is well-formed, so a
 // quotation mark that a client leaves open to the left swallows nothing of it.
-func elements(lines []string) iter.Seq[netip.Addr] {
+func elements(lines []string) iter.Seq[netip.Addr] { return backward(lines, cutLastUnquoted, forOf) }
+
+// backward reads what is between the commas, at which cut cuts, the last first.
+func backward(lines []string, cut func(s string, sep byte) (before, after string, found bool), read func(string) netip.Addr) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		for _, line := range slices.Backward(lines) {
 			for found := true; found; {
-				var element string
-				if line, element, found = cutLastUnquoted(line, ','); !yield(forOf(element)) {
+				var part string
+				if line, part, found = cut(line, ','); !yield(read(part)) {
 					return
 				}
 			}
