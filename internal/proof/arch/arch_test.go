@@ -77,7 +77,7 @@ var arrows = []arrow{
 	{"internal/edge/verb", "idworker internal/domain/account internal/domain/audit internal/domain/fleet internal/domain/operator internal/domain/policy internal/domain/secondfactor internal/domain/servicekey internal/domain/session", "what an operator does is the same through the API and the console"},
 	{"internal/edge/clientaddr", "", "who is connected is a question about one request"},
 	{"internal/server/keypair", "", "a certificate and its key, for any use"},
-	{"internal/server/config", "internal/domain/duration", "only cmd knows every setting; a setting reaches a package as a parameter"},
+	{"internal/server/config", "internal/domain/duration internal/domain/hidden", "only cmd knows every setting; a setting reaches a package as a parameter"},
 	{"internal/server/telemetry", "idworker", "only cmd knows where numbers and lines go; what a worker says of itself is shown as it is"},
 }
 

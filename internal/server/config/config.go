@@ -135,7 +135,7 @@ type Worker struct {
 
 // Dump writes the effective value of every setting and where it comes from:
 // one a line, or as a JSON array of objects. What is secret in a value is
-// replaced by [hidden]. Its errors are those of w.
+// replaced by "[hidden]". Its errors are those of w.
 func (c Config) Dump(w io.Writer, asJSON bool) error {
 	type line struct {
 		Variable string `json:"variable"`

@@ -11,45 +11,34 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/flakepass/flakepass/internal/domain/hidden"
 )
 
-const hidden = "[hidden]"
+// mask stands where something secret is.
+const mask = "[hidden]"
 
 // A Secret is text that does not print itself: fmt, slog and encoders show
 // that there is a secret, never what it is. The zero Secret is empty.
-type Secret struct {
-	_ [0]func() // not comparable: == would take the time of the first difference
-
-	// text is a pointer because fmt reads through unexported fields, where it
-	// may not call methods; of a pointer it shows the address.
-	text *string
-}
+type Secret struct{ hidden.Text }
 
 // NewSecret hides text.
 func NewSecret(text string) Secret {
 	if text == "" {
 		return Secret{}
 	}
-	return Secret{text: &text}
-}
-
-// Reveal is the secret itself.
-func (s Secret) Reveal() string {
-	if s.text == nil {
-		return ""
-	}
-	return *s.text
+	return Secret{hidden.Of(text)}
 }
 
 // IsZero reports whether s is empty.
-func (s Secret) IsZero() bool { return s.text == nil }
+func (s Secret) IsZero() bool { return s.None() }
 
 // String says that there is a secret; it is empty for an empty one.
 func (s Secret) String() string {
-	if s.text == nil {
+	if s.IsZero() {
 		return ""
 	}
-	return hidden
+	return mask
 }
 
 // Format hides the secret under every verb of fmt.

@@ -107,14 +107,14 @@ func hideURL(v string) string {
 	}
 	p, err := takeApart(v)
 	if err != nil || !strings.Contains(v, "://") {
-		return hidden
+		return mask
 	}
 	var b strings.Builder
 	b.WriteString(p.scheme + "://")
 	if p.hasUser {
 		b.WriteString(p.userRaw)
 		if p.hasPassword {
-			b.WriteString(":" + hidden)
+			b.WriteString(":" + mask)
 		}
 		b.WriteString("@")
 	}
@@ -127,7 +127,7 @@ func hideURL(v string) string {
 		for _, pair := range strings.Split(p.query, "&") {
 			name, value, _ := strings.Cut(pair, "=")
 			if !slices.Contains(plainParams, name) {
-				value = hidden
+				value = mask
 			}
 			b.WriteString(separator + name + "=" + value)
 			separator = "&"
