@@ -104,8 +104,11 @@ func Open(ctx context.Context, l Lender, o Options) (*Worker, error) {
 	if err := w.acquire(ctx); err != nil {
 		return nil, fmt.Errorf("idworker: open: %w", err)
 	}
-	if err := w.early(w.tickOf(w.grant.Load().lo)); err != nil {
-		return nil, errors.Join(fmt.Errorf("idworker: open: %w", err), w.Close(ctx))
+	g := w.grant.Load()
+	if err := w.early(w.tickOf(g.lo)); err != nil {
+		// Nothing was minted, so all of it goes back. Close would keep the unit that the word is in:
+		// a process that is started again each second would move a fence of seconds on for ever.
+		return nil, errors.Join(fmt.Errorf("idworker: open: %w", err), w.lender.Release(ctx, g.lent, g.lent.From))
 	}
 	return w, nil
 }

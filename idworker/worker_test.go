@@ -195,6 +195,24 @@ func TestFenceFarAheadIsRefused(t *testing.T) {
 	})
 }
 
+// TestRefusedOpenLeavesTheFence: a process that is started again and again is let in when the clock
+// has reached the fence, whatever the unit is.
+func TestRefusedOpenLeavesTheFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(1)
+		fence := time.Now().Add(time.Minute).UnixMilli()
+		s.seats[0].fence = fence
+		for range 100 {
+			if _, err := idworker.Open(t.Context(), s, idworker.Options{Layout: baidu()}); !errors.Is(err, idworker.ErrTooFarAhead) {
+				t.Fatal(err)
+			}
+		}
+		if got := s.fence(0); got != fence {
+			t.Errorf("the fence moved by %d ms", got-fence)
+		}
+	})
+}
+
 func TestLayoutEndsWithoutWrapping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := idworker.Layout{

@@ -54,6 +54,8 @@ func worker() []Mutant {
 			"last := w.word.Load()\n\t"+looks+"\n\tw.word.Store(closedWord)"),
 		sim("the last tick is handed back", work,
 			"used = w.instant(w.tickOf(last) + 1)", "used = w.instant(w.tickOf(last))"),
+		test("a refused start keeps a unit", work,
+			"w.lender.Release(ctx, g.lent, g.lent.From))\n\t}\n\treturn w, nil", "w.Close(ctx))\n\t}\n\treturn w, nil", "^TestRefusedOpenLeavesTheFence$"),
 		sim("a closed worker is opened by a renewal", work,
 			"if last >= closedWord {\n\t\t\treturn ErrClosed\n\t\t}\n\t\tn.lo",
 			"if last >= closedWord {\n\t\t\tlast = 0\n\t\t\tw.word.Store(0)\n\t\t}\n\t\tn.lo"),
