@@ -142,6 +142,7 @@ func TestPolicyErrorsAreReturnedTogether(t *testing.T) {
 		change + `,"version":7}`:                                "400",
 		`{"idle_timeout_seconds":1.5}`:                          "400",
 		`{"idle_timeout_seconds":"60"}`:                         "400",
+		change + `,"max_sessions":"3"}`:                         "400",
 	} {
 		f.real = true
 		a := f.send(t, "PUT", "/v1/admin/policy", body, "If-Match", `*`)

@@ -99,6 +99,10 @@ func TestQueryIsDecodedOnce(t *testing.T) {
 	if status, body := ask(t, adminAPI(t, s), "GET", "/v1/admin/users?name=a%2561b", ""); status != 200 || !strings.Contains(s.asked, `"a%61b"`) {
 		t.Errorf("got %d %s, and asked %s", status, body, s.asked)
 	}
+	f := newOperators()
+	if a := f.send(t, "GET", "/v1/admin/audit?actor=a%2561b", ""); a.status != 200 || f.filter.ActorName != "a%61b" {
+		t.Errorf("got %d %s, and asked for %+v", a.status, a.body, f.filter)
+	}
 }
 
 func FuzzQuery(f *testing.F) {
