@@ -118,7 +118,7 @@ func (h *Hasher) SetMix(key []byte, counts []FormatCount) {
 func (h *Hasher) decoyOf(format string) (PHC, error) {
 	text, err := foreignhash.Decoy(format)
 	if err != nil {
-		_, random, _ := strings.Cut(h.decoy.reveal(), h.decoyFormat)
+		_, random, _ := strings.Cut(h.decoy.Reveal(), h.decoyFormat)
 		text = format + random
 	}
 	phc := NewPHC(text)

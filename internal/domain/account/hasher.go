@@ -90,7 +90,7 @@ func (h *Hasher) Verify(ctx context.Context, by Asker, p Password, phc PHC) (ok,
 		return false, false, fmt.Errorf("account: verify: %w", err)
 	}
 	err = h.run(ctx, by, s.kib, func() (err error) {
-		ok, err = h.engine.Compare(p.spelled(s.foreign), phc.reveal())
+		ok, err = h.engine.Compare(p.spelled(s.foreign), phc.Reveal())
 		return err
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ type stored struct {
 
 // read reads a stored hash, or fails with [ErrBadHash].
 func (h *Hasher) read(phc PHC) (stored, error) {
-	text := phc.reveal()
+	text := phc.Reveal()
 	if !strings.HasPrefix(text, "$argon2id$") {
 		foreign, err := foreignhash.Read(text)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flakepass/flakepass/internal/domain/account/foreignhash"
+	"github.com/flakepass/flakepass/internal/domain/hidden"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
@@ -81,7 +82,7 @@ const mostWork = 4 * maxMemoryKiB
 const ours = "$argon2id$"
 
 // Ours reports whether a stored hash is of Argon2id as we make it, at any costs.
-func (p PHC) Ours() bool { return strings.HasPrefix(p.reveal(), ours) }
+func (p PHC) Ours() bool { return strings.HasPrefix(p.Reveal(), ours) }
 
 // IsZero reports whether there is no hash.
 func (i ImportedHash) IsZero() bool { return i.kept.IsZero() && i.digest == nil }
@@ -89,7 +90,7 @@ func (i ImportedHash) IsZero() bool { return i.kept.IsZero() && i.digest == nil 
 // Is reports whether p is what is kept of the hash. For a digest it computes Argon2id.
 func (i ImportedHash) Is(p PHC) bool {
 	if i.digest != nil {
-		return i.digest.HeldBy(p.reveal())
+		return i.digest.HeldBy(p.Reveal())
 	}
 	return i.kept.Equal(p)
 }
@@ -100,7 +101,7 @@ func (i ImportedHash) text() string {
 		text, _ := i.digest.Keep("")
 		return text + i.digest.Secret()
 	}
-	return i.kept.reveal()
+	return i.kept.Reveal()
 }
 
 // Same reports whether two lines have the same hash.
@@ -125,10 +126,10 @@ func (h *Hasher) KeepAll(ctx context.Context, by Asker, all []ImportedHash) ([]P
 		places <- struct{}{}
 		running.Go(func() {
 			defer func() { <-places }()
-			phc, err := h.Hash(ctx, by, Password{secret: newSecret(one.digest.Secret())})
+			phc, err := h.Hash(ctx, by, Password{text: hidden.Of(one.digest.Secret())})
 			if err == nil {
 				var text string
-				text, err = one.digest.Keep(phc.reveal())
+				text, err = one.digest.Keep(phc.Reveal())
 				kept[i] = NewPHC(text)
 			}
 			errs[i] = err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/hidden"
 )
 
 // How long a started reset can be used: the default, unless the issuer says
@@ -42,13 +43,14 @@ const (
 )
 
 // A ResetToken lets its holder set the password of one account, once. It
-// cannot print itself. The zero ResetToken is none.
-type ResetToken struct{ secret }
+// cannot print itself: its text is the secret itself, which is shown once, to the actor who
+// started the reset, and kept nowhere. The zero ResetToken is none.
+type ResetToken struct{ hidden.Text }
 
 // NewResetToken draws a token with 130 bits from crypto/rand.
 func NewResetToken() ResetToken {
 	text := resetPrefix + rand.Text()
-	return ResetToken{newSecret(text + resetSum(text))}
+	return ResetToken{hidden.Of(text + resetSum(text))}
 }
 
 func resetSum(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text))) }
@@ -64,19 +66,15 @@ func ParseResetToken(s string) (ResetToken, error) {
 			return ResetToken{}, ErrReset
 		}
 	}
-	return ResetToken{newSecret(s)}, nil
+	return ResetToken{hidden.Of(s)}, nil
 }
-
-// Reveal is the token's text: the secret itself. It is shown once, to the actor who
-// started the reset, and kept nowhere.
-func (t ResetToken) Reveal() string { return t.reveal() }
 
 // A ResetHash is the SHA-256 of a token, as it is kept. Of 130 random bits a
 // plain hash gives nothing away.
 type ResetHash [sha256.Size]byte
 
 // Hash is t as it is kept and looked up.
-func (t ResetToken) Hash() ResetHash { return sha256.Sum256([]byte(t.reveal())) }
+func (t ResetToken) Hash() ResetHash { return sha256.Sum256([]byte(t.Reveal())) }
 
 // A Reset is a started reset, as it is kept: at most one for each user.
 //

@@ -8,24 +8,17 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/hidden"
 )
 
-// A secret is a text that cannot print itself, and that no other package reads.
-type secret struct {
-	hidden.Value
-	text hidden.Text
-}
-
-func newSecret(s string) secret { return secret{text: hidden.Of(s)} }
-
-func (s secret) reveal() string { return s.text.Reveal() }
-
 // A Password is what a person typed. It cannot print itself: every fmt verb,
 // slog and encoding/json show "[redacted]". No other package can read it
 // back; it is checked with [CheckPassword] and hashed with [Hasher]. The zero
 // Password is the empty one.
 type Password struct {
-	secret
-	typed secret // where that is not the same; nothing if it is
+	hidden.Value
+	text  hidden.Text
+	typed hidden.Text // where that is not the same; nothing if it is
 }
+
+func (p Password) reveal() string { return p.text.Reveal() }
 
 // maxNormalized is the longest text, in bytes, that NewPassword normalises.
 // Composing shrinks a text to no less than a third, so a longer one is over
@@ -39,28 +32,28 @@ const maxNormalized = 16 * maxPasswordBytes
 // new password are those of [CheckPassword].
 func NewPassword(s string) Password {
 	if len(s) > maxNormalized {
-		return Password{secret: newSecret(s)}
+		return Password{text: hidden.Of(s)}
 	}
 	normal := norm.NFC.String(s)
-	p := Password{secret: newSecret(normal)}
+	p := Password{text: hidden.Of(normal)}
 	if normal != s {
-		p.typed = newSecret(s)
+		p.typed = hidden.Of(s)
 	}
 	return p
 }
 
 // spellings are the normal form, and what was typed if that is another.
 func (p Password) spellings() []string {
-	if p.typed.text.None() {
+	if p.typed.None() {
 		return []string{p.reveal()}
 	}
-	return []string{p.reveal(), p.typed.reveal()}
+	return []string{p.reveal(), p.typed.Reveal()}
 }
 
 // spelled is the password as a hash has it: other systems hash what was typed.
 func (p Password) spelled(foreign bool) string {
-	if foreign && !p.typed.text.None() {
-		return p.typed.reveal()
+	if foreign && !p.typed.None() {
+		return p.typed.Reveal()
 	}
 	return p.reveal()
 }
@@ -68,8 +61,9 @@ func (p Password) spelled(foreign bool) string {
 // A PHC is a password hash in the PHC string format, such as
 // $argon2id$v=19$m=19456,t=2,p=1$salt$key. It cannot print itself, since
 // a reader of a hash can guess passwords against it at leisure. The zero PHC
-// belongs to an account without a password, which no password opens.
-type PHC struct{ secret }
+// belongs to an account without a password, which no password opens. Its text belongs in the
+// users table and nowhere else.
+type PHC struct{ hidden.Text }
 
 // NewPHC wraps a hash read from storage. It does not check it; [Hasher.Verify]
 // does.
@@ -77,18 +71,14 @@ func NewPHC(s string) PHC {
 	if s == "" {
 		return PHC{}
 	}
-	return PHC{newSecret(s)}
+	return PHC{hidden.Of(s)}
 }
 
-// Reveal is the text of the hash. It belongs in the users table and nowhere
-// else.
-func (p PHC) Reveal() string { return p.reveal() }
-
 // IsZero reports whether there is no hash.
-func (p PHC) IsZero() bool { return p.reveal() == "" }
+func (p PHC) IsZero() bool { return p.Reveal() == "" }
 
 // Equal reports, in constant time, whether two hashes are the same text. It
 // does not say whether they are of the same password.
 func (p PHC) Equal(q PHC) bool {
-	return subtle.ConstantTimeCompare([]byte(p.reveal()), []byte(q.reveal())) == 1
+	return subtle.ConstantTimeCompare([]byte(p.Reveal()), []byte(q.Reveal())) == 1
 }

@@ -35,7 +35,7 @@ func imports() []Mutant {
 			Old: "if still < c.left {", New: "if still < 1 {", Package: account, Test: "^TestUnknownNamesCost",
 		}, {
 			Name: "imports: an unknown name changes its format with each look", File: account + "/decoys.go",
-			Old: "hmac.New(sha256.New, m.key)", New: "hmac.New(sha256.New, append(m.key, []byte(newDecoy(h.params).reveal())...))", Package: account, Test: "^TestUnknownNamesCost",
+			Old: "hmac.New(sha256.New, m.key)", New: "hmac.New(sha256.New, append(m.key, []byte(newDecoy(h.params).Reveal())...))", Package: account, Test: "^TestUnknownNamesCost",
 		}, {
 			Name: "imports: a short password stays good after a change", File: account + "/user.go",
 			Old: "return u.ImportedVersion != 0 && u.ImportedVersion == u.PasswordVersion", New: "return u.ImportedVersion != 0", Package: account, Test: "^TestAChangeDuringTheFirstLogin",

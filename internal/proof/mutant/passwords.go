@@ -22,7 +22,7 @@ func passwords() []Mutant {
 			Old: "AND password_hash <> '' ", New: "", Package: store, Test: "^TestInvitedAdminIsNotTheLast$",
 		}, {
 			Name: "passwords: a stolen one is looked up in one spelling", File: account + "/secret.go",
-			Old: "return []string{p.reveal(), p.typed.reveal()}", New: "return []string{p.reveal()}", Package: account, Test: "^TestStolenPassword",
+			Old: "return []string{p.reveal(), p.typed.Reveal()}", New: "return []string{p.reveal()}", Package: account, Test: "^TestStolenPassword",
 		}, {
 			Name: "passwords: a stolen one is taken beside a second factor", File: account + "/password.go",
 			Old: "s.stolen(ctx, passwordProblems(username, p.reveal(), minBeside), p)", New: "passwordProblems(username, p.reveal(), minBeside)",
