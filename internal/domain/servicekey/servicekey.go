@@ -151,14 +151,7 @@ type Scopes []Scope
 // ParseScopes reads names of scopes. It fails with an [*invalid.Error] that lists the known
 // ones, if one is not known or there are none.
 func ParseScopes(names []string) (Scopes, error) {
-	var all Scopes
-	for _, known := range Known() {
-		for _, name := range names {
-			if Scope(name) == known && !all.Has(known) {
-				all = append(all, known)
-			}
-		}
-	}
+	all := slices.DeleteFunc(Known(), func(s Scope) bool { return !slices.Contains(names, string(s)) })
 	for _, name := range names {
 		if !Known().Has(Scope(name)) {
 			return nil, invalid.Of("scopes", "unknown", "must be of these: "+strings.Join(Known().Names(), ", "))
