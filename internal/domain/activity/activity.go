@@ -6,6 +6,7 @@ package activity
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -57,11 +58,8 @@ type Counter struct {
 
 // Add counts n of that kind. It costs one addition.
 func (c *Counter) Add(k Kind, n int) {
-	for i := range Kinds {
-		if Kinds[i] == k {
-			c.counts[i].Add(int64(n))
-			return
-		}
+	if i := slices.Index(Kinds[:], k); i >= 0 {
+		c.counts[i].Add(int64(n))
 	}
 }
 
