@@ -1,6 +1,10 @@
 package fleet
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // A Trouble is what is wrong with an instance or with its Redis: a code, which a
 // report carries, and an edge puts into words. Behind the code may stand ": " and
@@ -80,12 +84,7 @@ var sentences = map[Trouble]string{
 }
 
 // Troubles are all that have a sentence.
-func Troubles() (all []Trouble) {
-	for t := range sentences {
-		all = append(all, t)
-	}
-	return all
-}
+func Troubles() []Trouble { return slices.Collect(maps.Keys(sentences)) }
 
 // Error is the sentence, in English: a trouble can be an error. What an instance of
 // another release says may have none, and stays as it is.
