@@ -1,6 +1,7 @@
 package migrations
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -61,10 +62,7 @@ func newRunner(db *sql.DB, d Dialect, log *slog.Logger) (*runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	r := &runner{db: db, dialect: d, record: rec, folder: folder, log: log, timing: usual}
+	r := &runner{db: db, dialect: d, record: rec, folder: folder, log: cmp.Or(log, slog.New(slog.DiscardHandler)), timing: usual}
 	p, err := r.provider(0)
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)

@@ -8,6 +8,7 @@
 package broadcast
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -95,12 +96,7 @@ const (
 // New returns a hub that knows nothing. It must be given everything from now on, or
 // what it says of itself is not true.
 func New(o Options) *Hub {
-	if o.Most == 0 {
-		o.Most = 1000
-	}
-	if o.Ring == 0 {
-		o.Ring = 1 << 16
-	}
+	o.Most, o.Ring = cmp.Or(o.Most, 1000), cmp.Or(o.Ring, 1<<16)
 	now := time.Now()
 	h := &Hub{
 		Options: o, name: rand.Text(), done: make(chan struct{}), next: 1, complete: now, turned: now,

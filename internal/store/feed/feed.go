@@ -15,6 +15,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,9 +97,7 @@ func New(o Options) (*Feed, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	// A shared memory may hold answers as old as their life, from before this
 	// instance was started: it has to know all that ended since.
 	return &Feed{Options: o, keep: 2*session.Life(o.Bound) + overlap, soon: make(chan struct{}, 1)}, nil
