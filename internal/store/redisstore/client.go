@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"log/slog"
@@ -21,10 +22,7 @@ type client struct {
 var _ Redis = (*client)(nil)
 
 func newClient(rdb redis.UniversalClient, log *slog.Logger) *client {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &client{rdb: rdb, nodes: newNodes(rdb, log)}
+	return &client{rdb: rdb, nodes: newNodes(rdb, cmp.Or(log, slog.New(slog.DiscardHandler)))}
 }
 
 // Get implements [Redis].

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -79,10 +80,7 @@ func (l *listener) subscribe(ctx context.Context) error {
 			err = l.take(ctx, message)
 		}
 	}
-	if err == nil {
-		err = errNoAnswer
-	}
-	return err
+	return cmp.Or(err, errNoAnswer)
 }
 
 func receive(ctx context.Context, sub *redis.PubSub) (any, error) {

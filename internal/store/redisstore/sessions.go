@@ -8,6 +8,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,14 +108,9 @@ func NewSessionsOver(r Redis, next session.Store, o Options) (*Sessions, error) 
 	if len(o.Key) < 32 || o.Bound <= 0 {
 		return nil, errors.New("redisstore: needs a key of 32 bytes and a bound above 0")
 	}
-	if o.Skew == 0 {
-		o.Skew = 2 * time.Second
-	}
+	o.Skew, o.Log = cmp.Or(o.Skew, 2*time.Second), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
 	}
 	t := &Sessions{Options: o, next: next, redis: r, codec: newCodec(keyFor(o.Key, o.Number)), life: o.Bound}
 	t.Key = nil // the codec has it
