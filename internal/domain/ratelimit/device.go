@@ -61,9 +61,6 @@ func ParseDeviceCredential(s string) (DeviceCredential, error) {
 
 func deviceSum(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text))) }
 
-// IsZero reports whether c is none.
-func (c DeviceCredential) IsZero() bool { return c.None() }
-
 // NewDevice is the credential of the device on which that account was just logged
 // in to. A device that has shown one of that account stays the same device.
 func (l *Limiter) NewDevice(a Attempt) DeviceCredential {
@@ -84,7 +81,7 @@ func (l *Limiter) NewDevice(a Attempt) DeviceCredential {
 // deviceID is the device that a has shown a credential of, if that is of this
 // account and deployment, and not too old. It does no I/O.
 func (l *Limiter) deviceID(a Attempt) ([]byte, bool) {
-	if a.Credential.IsZero() {
+	if a.Credential.None() {
 		return nil, false
 	}
 	b, err := base64.RawURLEncoding.DecodeString(a.Credential.Reveal()[len(devicePrefix):deviceSumAt])

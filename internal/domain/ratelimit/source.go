@@ -165,7 +165,7 @@ func (l *Limiter) arrive(ctx context.Context, a *Attempt, limits *limit.Limits, 
 		}
 		return nil
 	}
-	if a.Credential.IsZero() {
+	if a.Credential.None() {
 		err = address()
 	}
 	if err == nil && a.Whose != nil {
@@ -174,7 +174,7 @@ func (l *Limiter) arrive(ctx context.Context, a *Attempt, limits *limit.Limits, 
 			err = fmt.Errorf("ratelimit: login: %w", err)
 		}
 	}
-	if err != nil || a.Credential.IsZero() {
+	if err != nil || a.Credential.None() {
 		return nil, false, held, err
 	}
 	if id, shown = l.deviceID(*a); !shown {

@@ -69,7 +69,7 @@ func (u *UI) postLogin(q *request, form url.Values) {
 func (q *request) finishLogin(begun login.Begun, next string) {
 	setToken(q.w, begun.Token)
 	q.setBrowser()
-	if !begun.DeviceCredential.IsZero() {
+	if !begun.DeviceCredential.None() {
 		setDeviceCredential(q.w, begun.DeviceCredential)
 	}
 	if begun.DeletionCancelled {
