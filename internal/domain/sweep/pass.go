@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -26,7 +25,6 @@ type pass struct {
 
 	unheard bool // that a copy does not answer was logged
 
-	mu     sync.Mutex // of what the lanes share
 	report Report
 }
 
@@ -83,7 +81,7 @@ func (p *pass) stages(ctx context.Context) error {
 		if p.over() {
 			return errCeiling
 		}
-		to, err := p.step(ctx, p.cursor, min(p.pace.size*p.limits.Lanes, p.limits.Rows-int(p.report.Cleared)))
+		to, err := p.step(ctx, p.cursor, min(p.pace.size, p.limits.Rows-int(p.report.Cleared)))
 		if to.Stage > p.cursor.Stage {
 			to = p.begin(to.Stage)
 		}
@@ -127,7 +125,7 @@ func (p *pass) step(ctx context.Context, from Cursor, limit int) (to Cursor, err
 	if p.Progress != nil {
 		p.Progress(p.report)
 	}
-	return to, p.rest(ctx, len(stale)/p.limits.Lanes, took)
+	return to, p.rest(ctx, len(stale), took)
 }
 
 // rest keeps the lease and lets others at the rows.
@@ -155,8 +153,8 @@ func (p *pass) pause(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// batch clears what was found, in as many lanes as there are. Each lane has the
-// rows in the order of their keys, as every other writer of several rows has.
+// batch clears what was found, with the rows in the order of their keys, as every other
+// writer of several rows has.
 func (p *pass) batch(ctx context.Context, stage Stage, stale []Login) error {
 	events := make([]idworker.ID, 0, len(stale))
 	if p.Audit {
@@ -167,21 +165,10 @@ func (p *pass) batch(ctx context.Context, stage Stage, stale []Login) error {
 		}
 	}
 	byRow := slices.SortedFunc(slices.Values(stale), func(a, b Login) int { return cmp.Compare(a.Row, b.Row) })
-	var all sync.WaitGroup
-	errs := make([]error, p.limits.Lanes)
-	size := (len(stale) + p.limits.Lanes - 1) / p.limits.Lanes
-	lane := 0
-	for part := range slices.Chunk(byRow, size) {
-		mine := events[min(lane*size, len(events)):min(lane*size+len(part), len(events))]
-		err := &errs[lane]
-		all.Go(func() { *err = guarded(func() error { return p.clear(ctx, stage, part, mine) }) })
-		lane++
-	}
-	all.Wait()
-	return errors.Join(errs...)
+	return p.clear(ctx, stage, byRow, events)
 }
 
-// guarded keeps a panic in a pass, or in one of its lanes, from ending the process.
+// guarded keeps a panic in a pass from ending the process.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -200,8 +187,6 @@ func (p *pass) clear(ctx context.Context, stage Stage, logins []Login, events []
 	n, err := p.Store.Clear(ctx, p.marks, stage, logins, events)
 	switch {
 	case err == nil:
-		p.mu.Lock()
-		defer p.mu.Unlock()
 		p.report.Cleared += int64(n)
 		return nil
 	case !errors.Is(err, ErrUnclearable):
@@ -223,8 +208,6 @@ func (p *pass) clear(ctx context.Context, stage Stage, logins []Login, events []
 
 // refused counts a row that cannot be cleared.
 func (p *pass) refused(err error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.report.FailedRows++
 	if p.report.FailedRows >= int64(p.limits.Failures) {
 		return fmt.Errorf("%w, the last one because of: %w", errTooMany, err)

@@ -149,7 +149,7 @@ func TestRunSurvivesAPanic(t *testing.T) {
 		w.store.set(func() {
 			w.store.fail = func(call int) error {
 				if call == 2 {
-					panic("in a lane")
+					panic("in a batch")
 				}
 				return nil
 			}

@@ -143,10 +143,6 @@ type Limits struct {
 	Batch time.Duration
 	// Smallest and Largest are rows of a batch.
 	Smallest, Largest int
-	// Lanes is how many batches are cleared beside each other. More than one is
-	// for a database with cores to spare: on two cores it made people who log in wait
-	// longer, and cleared no more.
-	Lanes int
 	// Lease is how long a killed pass keeps others waiting.
 	Lease time.Duration
 	// Lag is how far behind a replica may be while a pass goes on.
@@ -159,7 +155,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Rows: 1_000_000, Time: time.Minute, Batch: 40 * time.Millisecond, Smallest: 100, Largest: 4000,
-		Lanes: 1, Lease: 15 * time.Second, Lag: 10 * time.Second, Failures: 100,
+		Lease: 15 * time.Second, Lag: 10 * time.Second, Failures: 100,
 	}
 }
 
@@ -214,7 +210,6 @@ func (l Limits) orDefault() Limits {
 	l.Batch = cmp.Or(l.Batch, d.Batch)
 	l.Smallest = cmp.Or(l.Smallest, d.Smallest)
 	l.Largest = cmp.Or(l.Largest, d.Largest)
-	l.Lanes = cmp.Or(l.Lanes, d.Lanes)
 	l.Lease = cmp.Or(l.Lease, d.Lease)
 	l.Lag = cmp.Or(l.Lag, d.Lag)
 	l.Failures = cmp.Or(l.Failures, d.Failures)

@@ -17,22 +17,19 @@ import (
 
 func TestOnceClearsAllStagesOnce(t *testing.T) {
 	for _, n := range []int{0, 1, 49, 200, 201, 5000} {
-		for _, lanes := range []int{1, 3} {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				w.Limits.Lanes = lanes
-				for _, stage := range []sweep.Stage{sweep.Expired, sweep.Revoked, sweep.Idle} {
-					w.store.fill(stage, n)
-				}
-				r := w.once(t)
-				if r.Outcome != sweep.Done || r.Cleared != int64(3*n) || len(w.store.cleared) != 3*n || r.FailedRows != 0 {
-					t.Errorf("%d of each, %d lanes: %+v", n, lanes, r)
-				}
-				if w.runs.cursor != (sweep.Cursor{}) {
-					t.Errorf("the next pass begins at %+v, want the beginning", w.runs.cursor)
-				}
-			})
-		}
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			for _, stage := range []sweep.Stage{sweep.Expired, sweep.Revoked, sweep.Idle} {
+				w.store.fill(stage, n)
+			}
+			r := w.once(t)
+			if r.Outcome != sweep.Done || r.Cleared != int64(3*n) || len(w.store.cleared) != 3*n || r.FailedRows != 0 {
+				t.Errorf("%d of each: %+v", n, r)
+			}
+			if w.runs.cursor != (sweep.Cursor{}) {
+				t.Errorf("the next pass begins at %+v, want the beginning", w.runs.cursor)
+			}
+		})
 	}
 }
 
@@ -159,7 +156,6 @@ func TestCeilingEndsAPassAndTheNextGoesOn(t *testing.T) {
 func TestPoisonedRowIsIsolated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.Limits.Lanes = 2
 		all := w.store.fill(sweep.Expired, 1000)
 		w.store.fill(sweep.Idle, 10)
 		w.store.poison = map[idworker.ID]bool{all[0].Token: true, all[500].Token: true, all[501].Token: true, all[999].Token: true}
@@ -278,7 +274,7 @@ func TestEachExpiryHasAnEventIfThatIsWanted(t *testing.T) {
 	for _, audit := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
-			w.Audit, w.Limits.Lanes = audit, 3
+			w.Audit = audit
 			all := w.store.fill(sweep.Expired, 1001)
 			w.store.poison = map[idworker.ID]bool{all[17].Token: true}
 			w.once(t)

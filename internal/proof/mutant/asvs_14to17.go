@@ -220,8 +220,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"15.4.3", "a pass takes the lease for a day", "internal/domain/sweep/sweep.go",
-				"Lanes: 1, Lease: 15 * time.Second,",
-				"Lanes: 1, Lease: 24 * time.Hour,",
+				"Lease: 15 * time.Second,",
+				"Lease: 24 * time.Hour,",
 				"internal/domain/sweep", "TestLeaseOfADeadHolderEnds", "",
 			},
 			{

@@ -34,8 +34,7 @@ func BenchmarkSweep(b *testing.B) {
 			<-time.After(testenv.Brief(10*time.Second, 200*time.Millisecond))
 			return 0
 		}},
-		{"lanes=1", func(b *testing.B, w *world) int64 { b.Helper(); return w.bench(b, 1) }},
-		{"lanes=2", func(b *testing.B, w *world) int64 { b.Helper(); return w.bench(b, 2) }},
+		{"the sweep", func(b *testing.B, w *world) int64 { b.Helper(); return w.bench(b) }},
 		{"one UPDATE", func(b *testing.B, w *world) int64 {
 			b.Helper()
 			r, err := w.SQL().ExecContext(b.Context(), "UPDATE users SET token_floor = token_id, ended_token_id = token_id, "+
@@ -124,12 +123,12 @@ func BenchmarkSweep(b *testing.B) {
 }
 
 // bench runs passes until nothing is left.
-func (w *world) bench(b *testing.B, lanes int) (cleared int64) {
+func (w *world) bench(b *testing.B) (cleared int64) {
 	b.Helper()
 	s := w.sweeper(b)
 	p := policy.Default()
 	p.AbsoluteBase = start.Add(time.Hour)
-	s.Policy, s.Limits = w.follow(b, p), sweep.Limits{Lanes: lanes}
+	s.Policy, s.Limits = w.follow(b, p), sweep.Limits{}
 	for {
 		r := once(b, s)
 		cleared += r.Cleared

@@ -43,8 +43,6 @@ func (w *world) sweeper(t testing.TB) *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: store, Runs: store, Policy: w.follow(t, p), IDs: w.ids, Log: slog.New(slog.DiscardHandler), Instance: t.Name(),
 		// A machine that is busy with other tests is not a database that is slow.
-		// One lane, as everywhere: of two, each passes by what the other holds for a
-		// moment, and the next pass finds it.
 		Limits: sweep.Limits{Batch: 2 * time.Second, Largest: 500},
 	}
 }
