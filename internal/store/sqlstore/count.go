@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -196,22 +195,23 @@ func (s *Settings) sample(ctx context.Context, r span, share float64) (policy.Es
 // A piece is the values above lo and up to hi.
 type piece struct{ lo, hi int64 }
 
+// unionAll is a query so many times, as one.
+func unionAll(times int, query string) string {
+	return query + strings.Repeat(" UNION ALL "+query, times-1)
+}
+
 // pieces counts the rows of r in each piece, with one statement.
 func (s *Settings) pieces(ctx context.Context, r span, pieces []piece) ([]int64, error) {
-	var query strings.Builder
 	var args []any
 	for i, p := range pieces {
-		if i > 0 {
-			query.WriteString(" UNION ALL ")
-		}
-		fmt.Fprintf(&query, "SELECT %d AS piece, COUNT(*) AS n FROM %s WHERE %s > ? AND %s <= ? AND %s", i, r.table, r.column, r.column, r.and)
-		args = append(args, p.lo, p.hi, r.arg)
+		args = append(args, i, p.lo, p.hi, r.arg)
 	}
+	query := unionAll(len(pieces), "SELECT ? AS piece, COUNT(*) AS n FROM "+r.table+" WHERE "+r.column+" > ? AND "+r.column+" <= ? AND "+r.and)
 	var rows []struct {
 		Piece int
 		N     int64
 	}
-	if err := s.DB.gorm.WithContext(ctx).Raw(query.String(), args...).Scan(&rows).Error; err != nil {
+	if err := s.DB.gorm.WithContext(ctx).Raw(query, args...).Scan(&rows).Error; err != nil {
 		return nil, err
 	}
 	counts := make([]int64, len(pieces))

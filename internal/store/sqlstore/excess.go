@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -63,27 +62,22 @@ type excess struct{ Sessions, Users int64 }
 
 // beyondIn counts in pieces of the IDs of users, with one statement.
 func (s *Settings) beyondIn(ctx context.Context, pieces []piece, after *policy.Policy, now time.Time, floor int64) ([]excess, error) {
-	var query strings.Builder
-	var args []any
-	part := func(i int, table, user, where string, p piece) {
-		query.WriteString("SELECT ? AS piece, " + user + " AS user_id, token_id, token_seen_at, " + classOf + " AS class, " + roleOf(table) + " AS role FROM " + table +
-			" WHERE " + where + " AND token_id > ?")
-		args = append(args, i, p.lo, p.hi, floor)
+	part := func(table, user, where string) string {
+		return "SELECT ? AS piece, " + user + " AS user_id, token_id, token_seen_at, " + classOf + " AS class, " + roleOf(table) + " AS role FROM " + table +
+			" WHERE " + where + " AND token_id > ?"
 	}
+	query := unionAll(len(pieces), part(slotsTable, "user_id", "user_id > ? AND user_id <= ?")+" UNION ALL "+
+		part(usersTable, "id", "id IN (SELECT user_id FROM user_slots WHERE user_id > ? AND user_id <= ?)"))
+	var args []any
 	for i, p := range pieces {
-		if i > 0 {
-			query.WriteString(" UNION ALL ")
-		}
-		part(i, slotsTable, "user_id", "user_id > ? AND user_id <= ?", p)
-		query.WriteString(" UNION ALL ")
-		part(i, usersTable, "id", "id IN (SELECT user_id FROM user_slots WHERE user_id > ? AND user_id <= ?)", p)
+		args = append(args, i, p.lo, p.hi, floor, i, p.lo, p.hi, floor)
 	}
 	var rows []struct {
 		Piece                        int
 		UserID, TokenID, TokenSeenAt int64
 		Class, Role                  string
 	}
-	if err := s.DB.gorm.WithContext(ctx).Raw(query.String(), args...).Scan(&rows).Error; err != nil {
+	if err := s.DB.gorm.WithContext(ctx).Raw(query, args...).Scan(&rows).Error; err != nil {
 		return nil, err
 	}
 	type holder struct {

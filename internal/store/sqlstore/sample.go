@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -106,20 +105,16 @@ func (r span) random(share float64) []piece {
 
 // facts reads what is known of the logins in those pieces, with one statement.
 func (s *Settings) facts(ctx context.Context, r span, pieces []piece) ([]policy.Facts, error) {
-	var query strings.Builder
 	var args []any
-	for i, p := range pieces {
-		if i > 0 {
-			query.WriteString(" UNION ALL ")
-		}
-		query.WriteString("SELECT token_id, token_seen_at, " + classOf + " AS class, " + roleOf(r.table) + " AS role FROM " + r.table + " WHERE " + r.column + " > ? AND " + r.column + " <= ? AND " + r.and)
+	for _, p := range pieces {
 		args = append(args, p.lo, p.hi, r.arg)
 	}
+	query := unionAll(len(pieces), "SELECT token_id, token_seen_at, "+classOf+" AS class, "+roleOf(r.table)+" AS role FROM "+r.table+" WHERE "+r.column+" > ? AND "+r.column+" <= ? AND "+r.and)
 	var rows []struct {
 		TokenID, TokenSeenAt int64
 		Class, Role          string
 	}
-	if err := s.DB.gorm.WithContext(ctx).Raw(query.String(), args...).Scan(&rows).Error; err != nil {
+	if err := s.DB.gorm.WithContext(ctx).Raw(query, args...).Scan(&rows).Error; err != nil {
 		return nil, err
 	}
 	logins := make([]policy.Facts, len(rows))
