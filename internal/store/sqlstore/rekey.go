@@ -17,16 +17,9 @@ var _ secondfactor.Vault = (*SecondFactors)(nil)
 // Secrets are those of up to limit users after one, confirmed or not, in the order
 // of their IDs. It may read all users, and takes as long as that takes.
 func (s *SecondFactors) Secrets(ctx context.Context, after idworker.ID, limit int) ([]secondfactor.SealedSecret, error) {
-	var rows []struct {
-		ID                 int64
-		SecondFactorSecret []byte
-	}
-	err := s.DB.gorm.WithContext(ctx).Raw("SELECT id, second_factor_secret FROM users WHERE id > ? AND second_factor_secret IS NOT NULL ORDER BY id LIMIT ?",
-		int64(after), limit).Scan(&rows).Error
-	all := make([]secondfactor.SealedSecret, len(rows))
-	for i, r := range rows {
-		all[i] = secondfactor.SealedSecret{User: idworker.ID(r.ID), Text: r.SecondFactorSecret}
-	}
+	var all []secondfactor.SealedSecret
+	err := s.DB.gorm.WithContext(ctx).Raw("SELECT id AS user, second_factor_secret AS text FROM users WHERE id > ? AND second_factor_secret IS NOT NULL ORDER BY id LIMIT ?",
+		int64(after), limit).Scan(&all).Error
 	return all, failed("read secrets of second factors", err)
 }
 
