@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"gorm.io/gorm"
@@ -152,10 +151,7 @@ func (u *Users) AskedBefore(ctx context.Context, before time.Time, limit int) ([
 func (u *Users) DeletedBefore(ctx context.Context, before time.Time, limit int) ([]account.User, error) {
 	var rows []userRow
 	err := u.DB.query(ctx, &rows, "SELECT * FROM users WHERE deleted_at < ? ORDER BY deleted_at LIMIT ?", before.UnixMilli(), limit)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: list deleted users: %w", err)
-	}
-	return usersOf(rows), nil
+	return usersOf(rows), failed("list deleted users", err)
 }
 
 // RecordExport writes the event that its target has exported the own data, unless most of them

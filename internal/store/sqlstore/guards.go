@@ -140,8 +140,5 @@ func (l *LoginRecords) Clear(ctx context.Context, after int64, limit int) (last 
 		// An attempt that was counted meanwhile is full later.
 		return db.Exec("DELETE FROM login_guards WHERE guard IN ? AND full_at <= "+l.DB.d.clock, unused).Error
 	})
-	if err != nil {
-		return 0, fmt.Errorf("sqlstore: delete login guards: %w", err)
-	}
-	return last, nil
+	return last, failed("delete login guards", err)
 }

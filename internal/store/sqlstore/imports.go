@@ -39,10 +39,7 @@ func (u *Users) Known(ctx context.Context, names, externalIDs []string) ([]accou
 	if err == nil {
 		err = withAliases(conn, users)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: look for users: %w", err)
-	}
-	return users, nil
+	return users, failed("look for users", err)
 }
 
 // AddAll adds users with events, in one transaction in which by has what need says. It

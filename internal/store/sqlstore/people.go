@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,10 +18,7 @@ import (
 // Newest is a page of users, newest first: at most limit, older than before, or
 // the newest if before is 0.
 func (u *Users) Newest(ctx context.Context, before idworker.ID, limit int) ([]account.User, error) {
-	if before == 0 {
-		before = math.MaxInt64
-	}
-	return u.page(ctx, "id < ?", []any{int64(before)}, "id DESC", limit)
+	return u.page(ctx, "id < ?", []any{cmp.Or(int64(before), math.MaxInt64)}, "id DESC", limit)
 }
 
 // Named is a page of the users whose names begin with prefix, in the order of
@@ -39,10 +37,8 @@ func (u *Users) page(ctx context.Context, where string, args []any, order string
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var rows []userRow
-	if err := u.DB.gorm.WithContext(ctx).Where(where, args...).Where("COALESCE(deleted_at, 0) = 0").Order(order).Limit(limit).Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("sqlstore: list users: %w", err)
-	}
-	return usersOf(rows), nil
+	err := u.DB.gorm.WithContext(ctx).Where(where, args...).Where("COALESCE(deleted_at, 0) = 0").Order(order).Limit(limit).Find(&rows).Error
+	return usersOf(rows), failed("list users", err)
 }
 
 // WithLogins finds a user and the logins that are kept, the newest first, or
