@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -27,11 +28,7 @@ func MySQLSource(text string) (string, error) {
 	if err != nil || u.Scheme != "mysql" || u.User.Username() == "" || u.Hostname() == "" || len(u.Path) < 2 {
 		return "", errors.New("sqlstore: the database URL is not of the form mysql://user:password@host:3306/name")
 	}
-	port := u.Port()
-	if port == "" {
-		port = "3306"
-	}
-	addr := net.JoinHostPort(u.Hostname(), port)
+	addr := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "3306"))
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return "", errors.New("sqlstore: the host in the database URL is none")
 	}
@@ -72,15 +69,9 @@ func format(c *mysql.Config) (string, error) {
 	c.RejectReadOnly = false // the driver would leave the server without its reason; see refusedWrite
 	c.ParseTime = true
 	c.Loc = time.UTC
-	if c.Timeout == 0 {
-		c.Timeout = time.Second
-	}
-	if c.ReadTimeout == 0 {
-		c.ReadTimeout = 2 * tau
-	}
-	if c.WriteTimeout == 0 {
-		c.WriteTimeout = 2 * tau
-	}
+	c.Timeout = cmp.Or(c.Timeout, time.Second)
+	c.ReadTimeout = cmp.Or(c.ReadTimeout, 2*tau)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 2*tau)
 	ours := map[string]string{
 		"autocommit": "1",
 		// Less than tau: it is the database that gives up, so nothing happens

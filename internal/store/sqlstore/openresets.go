@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -17,13 +18,10 @@ import (
 // most limit, older than before, or the newest if before is 0. issuer is the user
 // that started them; 0 is any.
 func (u *Users) OpenResets(ctx context.Context, issuer, before idworker.ID, limit int, now time.Time) ([]account.OpenReset, error) {
-	if before == 0 {
-		before = math.MaxInt64
-	}
 	// What is older than the longest life has expired, and need not be read. Twice as
 	// long, for the instance that minted the ID has another clock.
 	oldest := layout.Smallest(now.Add(-2 * account.MaxResetLife))
-	where, args := "r.issue_id >= ? AND r.issue_id < ?", []any{int64(oldest), int64(before)}
+	where, args := "r.issue_id >= ? AND r.issue_id < ?", []any{int64(oldest), cmp.Or(int64(before), math.MaxInt64)}
 	if issuer != 0 {
 		where, args = "r.issued_by = ? AND "+where, append([]any{int64(issuer)}, args...)
 	}

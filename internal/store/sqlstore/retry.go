@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -143,14 +144,11 @@ func holdFile(ctx context.Context, path string, log *slog.Logger) (*heldFile, er
 	if _, err := os.Stat(path); err != nil {
 		return nil, nil //nolint:nilerr,nilnil // a database in memory
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	keep, err := sql.Open(sqlite.DriverName, sqliteSource(path))
 	if err != nil {
 		return nil, err
 	}
-	f := &heldFile{path: path, opened: make(map[string]os.FileInfo), log: log, keep: keep}
+	f := &heldFile{path: path, opened: make(map[string]os.FileInfo), log: cmp.Or(log, slog.New(slog.DiscardHandler)), keep: keep}
 	var tables int // the first read opens the -wal and the -shm
 	keep.SetMaxOpenConns(1)
 	if err := keep.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema").Scan(&tables); err != nil {

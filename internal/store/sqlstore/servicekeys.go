@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -104,13 +105,10 @@ func (k *ServiceKeys) CreateKey(ctx context.Context, key servicekey.Key, hash se
 func (k *ServiceKeys) KeysOf(ctx context.Context, user, before idworker.ID, limit int) ([]servicekey.Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	if before == 0 {
-		before = math.MaxInt64
-	}
 	var rows []keyRow
 	err := k.DB.latest(ctx, func(conn *gorm.DB) error {
 		return conn.Raw("SELECT "+keyColumns+", COALESCE(c.username, '') AS creator_name FROM service_keys k JOIN users u ON u.id = k.user_id "+
-			"LEFT JOIN users c ON c.id = k.created_by WHERE k.user_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?", int64(user), int64(before), limit).Scan(&rows).Error
+			"LEFT JOIN users c ON c.id = k.created_by WHERE k.user_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?", int64(user), cmp.Or(int64(before), math.MaxInt64), limit).Scan(&rows).Error
 	})
 	keys := make([]servicekey.Key, len(rows))
 	for i := range rows {

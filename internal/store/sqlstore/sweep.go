@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -188,10 +189,7 @@ func (db *DB) again(ctx context.Context, f func() error) error {
 		}
 		return err
 	})
-	if err == nil {
-		err = twice
-	}
-	return err
+	return cmp.Or(err, twice)
 }
 
 // ofRow reports whether a database that works says no to what is in a row, or in
