@@ -15,11 +15,9 @@ import (
 // [either] knows both.
 type backend struct {
 	users    userVerbs
-	adding   addingVerbs
-	deleting deletingVerbs
+	accounts accountVerbs
 	resets   resetVerbs
 	keys     keyVerbs
-	names    nameVerbs
 	sessions sessionVerbs
 	events   eventVerbs
 	policies policyVerbs
@@ -41,10 +39,16 @@ type userVerbs interface {
 	removeFactor(ctx context.Context, u wire.Person, reason string) (ended string, err error)
 }
 
-// addingVerbs return account.ErrExists or client.UsernameTaken if the name is taken.
-type addingVerbs interface {
+// accountVerbs make and delete users, and change their names. They return account.ErrExists
+// and account.ErrAliasTaken, or client.UsernameTaken and client.AliasTaken, if another user
+// has a name.
+type accountVerbs interface {
 	add(ctx context.Context, u client.NewUser, password string) (wire.User, error)
 	InviteUser(ctx context.Context, u client.NewUser, life time.Duration) (client.Invited, error)
+	ChangeNames(ctx context.Context, id wire.ID, to client.NameChange) (wire.User, error)
+	// deleteUser returns account.ErrLastAdmin or client.LastAdmin if no admin would be left.
+	// ended is as in userVerbs.
+	deleteUser(ctx context.Context, u wire.Person, reason string) (ended string, err error)
 }
 
 type resetVerbs interface {

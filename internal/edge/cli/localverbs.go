@@ -24,7 +24,7 @@ const pageSize = 500
 
 func (l *local) backend() backend {
 	return backend{
-		users: l, adding: l, deleting: l, resets: l, keys: l, names: l, sessions: l, events: l, policies: l,
+		users: l, accounts: l, resets: l, keys: l, sessions: l, events: l, policies: l,
 		command: "flakepass", within: fmt.Sprintf("within %v", l.cfg.RevocationBound),
 		// Nothing is opened for a change that is none, or only asked about.
 		changing: func(ctx context.Context, f func() error) error {

@@ -15,7 +15,7 @@ import (
 
 func (s remoteServer) backend() backend {
 	return backend{
-		users: s, adding: s, deleting: s, resets: s, keys: s, names: s, sessions: s, events: s, policies: s,
+		users: s, accounts: s, resets: s, keys: s, sessions: s, events: s, policies: s,
 		command: "flakepass remote", within: "within the revocation bound of the server",
 		changing: func(_ context.Context, f func() error) error { return f() },
 	}

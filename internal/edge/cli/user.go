@@ -90,11 +90,11 @@ func (c userAdd) Run(a *app) error {
 func (c userAdd) add(ctx context.Context, b backend, ask func() (string, error)) (made client.Invited, err error) {
 	u := client.NewUser{Username: c.Name, Role: c.Role, Reason: c.Reason}
 	if c.Invite {
-		return b.adding.InviteUser(ctx, u, life(c.For))
+		return b.accounts.InviteUser(ctx, u, life(c.For))
 	}
 	password, err := ask()
 	if err == nil {
-		made.User, err = b.adding.add(ctx, u, password)
+		made.User, err = b.accounts.add(ctx, u, password)
 	}
 	return made, err
 }

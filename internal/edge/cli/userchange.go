@@ -146,12 +146,6 @@ func (a *app) ask(prompt string, read func() (string, error)) (string, error) {
 
 var errInterrupted = errors.New("interrupted before an answer; nothing was changed")
 
-// deletingVerbs delete a user. ended is as in userVerbs. deleteUser returns
-// account.ErrLastAdmin or client.LastAdmin if no admin would be left.
-type deletingVerbs interface {
-	deleteUser(ctx context.Context, u wire.Person, reason string) (ended string, err error)
-}
-
 type userDelete struct {
 	named
 	Yes bool `help:"Do not ask for the username once more."`
@@ -174,7 +168,7 @@ func (c userDelete) Run(a *app) error {
 		if !c.Yes && u.ID != confirmed {
 			return fmt.Errorf("%q is another user by now, ID %s; nothing was changed", printable(c.Name), u.ID)
 		}
-		ended, err := b.deleting.deleteUser(ctx, u, c.Reason)
+		ended, err := b.accounts.deleteUser(ctx, u, c.Reason)
 		if err != nil {
 			return b.refused(err, u)
 		}

@@ -14,12 +14,6 @@ import (
 	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
-// nameVerbs change the names of users. They return account.ErrExists and
-// account.ErrAliasTaken, or client.UsernameTaken and client.AliasTaken, if another user has one.
-type nameVerbs interface {
-	ChangeNames(ctx context.Context, id wire.ID, to client.NameChange) (wire.User, error)
-}
-
 func (l *local) ChangeNames(ctx context.Context, id wire.ID, to client.NameChange) (wire.User, error) {
 	u, err := l.operators.Users.ChangeNames(ctx, commandActor(), idworker.ID(id), operator.NameChange(to))
 	return render.User(&u), err
@@ -94,7 +88,7 @@ func holder(ctx context.Context, b backend, name string) (has string, alias bool
 // rename changes names of a user and says what came of it.
 func (a *app) rename(name string, to client.NameChange, says func(was, is *wire.User) string) error {
 	return a.acts(ofUser(name, func(ctx context.Context, b backend, u wire.Person) error {
-		is, err := b.names.ChangeNames(ctx, u.ID, to)
+		is, err := b.accounts.ChangeNames(ctx, u.ID, to)
 		// A server may give any code as its answer, also one that is about a name nobody asked for.
 		switch {
 		case to.Username != nil && either(err, account.ErrExists, client.UsernameTaken):
