@@ -32,18 +32,10 @@ func links(first, firstName, next, nextName string) pageLinks {
 // number is n with a comma at every thousand, as both languages write it.
 func number[N int | int64 | uint64](n N) string {
 	s := strconv.FormatInt(int64(n), 10)
-	sign := ""
-	if s[0] == '-' {
-		sign, s = "-", s[1:]
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
 	}
-	var b strings.Builder
-	for i, c := range s {
-		if i > 0 && (len(s)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(c)
-	}
-	return sign + b.String()
+	return s
 }
 
 // percent is how much part is of whole, with a decimal below 10 %. A part that
