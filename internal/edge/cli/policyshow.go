@@ -125,19 +125,14 @@ func thousands(n int64) string {
 }
 
 // printable is a text from elsewhere, for a terminal: without control characters.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
+func printable(s string) string { return printed(s, "") }
 
 // printableLines is printable for a text of several lines and columns.
-func printableLines(s string) string {
+func printableLines(s string) string { return printed(s, "\n\t") }
+
+func printed(s, also string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+		if !unicode.IsPrint(r) && !strings.ContainsRune(also, r) {
 			return unicode.ReplacementChar
 		}
 		return r
