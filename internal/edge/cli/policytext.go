@@ -141,11 +141,7 @@ func overridesOf(texts []overrideText) []policy.Override {
 
 // overrideTexts are the overrides of a policy as overrideText reads them.
 func overrideTexts(p *wire.Policy) []string {
-	var all []string
-	for _, o := range policy.FromOverrides(p.Overrides) {
-		all = append(all, o.String())
-	}
-	return all
+	return render.All(policy.FromOverrides(p.Overrides), (*policy.Override).String)
 }
 
 // showSessions shows what a policy says of sessions and devices beside their number, where it

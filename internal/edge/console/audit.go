@@ -14,6 +14,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 const (
@@ -76,9 +77,7 @@ func (u *UI) showAudit(q *request) {
 			return
 		}
 		events = firstPage(events, auditPage, func(last *audit.Event) { view.Older = in.link(auditPath, last.ID.String()) })
-		for i := range events {
-			view.Events = append(view.Events, q.event(&events[i]))
-		}
+		view.Events = render.All(events, q.event)
 		view.CSV, view.NDJSON = in.link(auditPath+".csv", ""), in.link(auditPath+".ndjson", "")
 	}
 	if in.Before != "" {

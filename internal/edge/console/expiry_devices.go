@@ -7,6 +7,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 // devicesInput is what a person typed about devices and roles. A page of an earlier version
@@ -36,11 +37,7 @@ func devicesOf(p *policy.Policy) devicesInput {
 
 // overrideLines are the overrides of a policy, one a line.
 func overrideLines(p *policy.Policy) string {
-	lines := make([]string, len(p.Overrides))
-	for i, o := range p.Overrides {
-		lines[i] = o.String()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(render.All(p.Overrides, (*policy.Override).String), "\n")
 }
 
 // into sets of p what was typed, and returns what is wrong with it, by field.

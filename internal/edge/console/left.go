@@ -7,6 +7,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 // Most bars of the histogram, and the lengths of time that one may stand for.
@@ -115,11 +116,8 @@ func (t *texts) trouble(what fleet.Trouble) string {
 	return t.Name("trouble", code) + detail
 }
 
-func (t *texts) troubles(list []fleet.Trouble) (all []string) {
-	for _, what := range list {
-		all = append(all, t.trouble(what))
-	}
-	return all
+func (t *texts) troubles(list []fleet.Trouble) []string {
+	return render.All(list, func(what *fleet.Trouble) string { return t.trouble(*what) })
 }
 
 // redis is how the Redis of this instance is doing, and where it is.

@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 const (
@@ -119,11 +120,9 @@ func (q *request) noRoom(err error, next string) bool {
 	if !ok {
 		return false
 	}
-	view := roomView{frame: q.frame(q.t.Text("login.title"), loginPath), Ticket: full.Ticket.Reveal(), Next: next}
-	for i := range full.Logins {
-		view.Logins = append(view.Logins, q.bars(&full.Logins[i]))
-	}
-	q.render(http.StatusConflict, "room", view)
+	q.render(http.StatusConflict, "room", roomView{
+		frame: q.frame(q.t.Text("login.title"), loginPath), Logins: render.All(full.Logins, q.bars), Ticket: full.Ticket.Reveal(), Next: next,
+	})
 	return true
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 type loginsView struct {
@@ -58,9 +59,7 @@ func (q *request) showLogins(status int, view loginsView) {
 		q.unavailable("logins", err)
 		return
 	}
-	for i := range found.Logins {
-		view.Logins = append(view.Logins, q.bars(&found.Logins[i]))
-	}
+	view.Logins = render.All(found.Logins, q.bars)
 	if found.Next != 0 {
 		view.Next = linkTo(loginsPath, "device_class", view.Class, "before", found.Next.String())
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 const (
@@ -118,9 +119,6 @@ func (v usersView) Lives() []option {
 	return v.T.lives(v.New.Life)
 }
 
-func (q *request) sentences(e *invalid.Error) (all []string) {
-	for _, f := range e.Fields {
-		all = append(all, q.t.field(f))
-	}
-	return all
+func (q *request) sentences(e *invalid.Error) []string {
+	return render.All(e.Fields, func(f *invalid.Field) string { return q.t.field(*f) })
 }

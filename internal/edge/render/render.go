@@ -28,10 +28,7 @@ func User(u *account.User) wire.User {
 
 // Person is a user, and the logins of the user that live.
 func Person(p *operator.Person) wire.Person {
-	out := wire.Person{User: User(&p.User)}
-	for i := range p.Logins {
-		out.Sessions = append(out.Sessions, ofLogin(&p.Logins[i]))
-	}
+	out := wire.Person{User: User(&p.User), Sessions: All(p.Logins, ofLogin)}
 	if i := slices.IndexFunc(out.Sessions, func(s wire.Session) bool { return s.Act == nil }); i >= 0 {
 		out.Session = &out.Sessions[i]
 	}
