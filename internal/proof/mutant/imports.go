@@ -92,6 +92,9 @@ func imports() []Mutant {
 			Name: "hook: what it has no answer to is no guess", File: account + "/elsewhere.go",
 			Old: "return u, err\n\tcase !known", New: "return u, Undecided(err)\n\tcase !known", Package: "internal/domain/login", Test: "^TestNoAnswerIsAGuess$",
 		}, {
+			Name: "hook: a dead connection is used again", File: hook + "/hook.go",
+			Old: "HTTP2: &http.HTTP2Config{SendPingTimeout: patience, PingTimeout: patience},\n", New: "", Package: hook, Test: "^TestDeadConnectionIsReplaced$",
+		}, {
 			Name: "hook: its answer makes an admin", File: hook + "/answer.go",
 			Old: `if a.Role != "" && a.Role != string(account.RoleUser) {`, New: "if false {", Package: hook, Test: "^TestAnswers$",
 		}, {

@@ -85,6 +85,9 @@ func New(o Options) *Hook {
 		h.Client = &http.Client{Transport: &http.Transport{
 			DialContext: (&net.Dialer{Timeout: patience}).DialContext, TLSHandshakeTimeout: patience, MaxConnsPerHost: most,
 			MaxIdleConnsPerHost: most, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: mostBytes, ForceAttemptHTTP2: true,
+			// One connection of HTTP/2 takes all questions, also after one without an answer. The system would take a quarter of an
+			// hour to find that it is dead.
+			HTTP2: &http.HTTP2Config{SendPingTimeout: patience, PingTimeout: patience},
 		}}
 	}
 	h.Client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
