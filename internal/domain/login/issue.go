@@ -146,14 +146,15 @@ func (s *Service) check(in *Issue) (session.Auth, error) {
 }
 
 // named returns the user for whom a login is to be opened. If the same request was sent before,
-// this is the user for whom it has opened a login, or whom it has made; known.Factor is then what
-// was kept of the request. Otherwise it is the user whom in names. If there is no such user and
+// this is the user for whom it has opened a login, or whom it has made; known.Again is then true, and
+// known.Factor what was kept of the request. Otherwise it is the user whom in names. If there is no such user and
 // in.Create is set, named makes the user. Of several calls at once, one makes the user, and the
 // others find it.
 func (s *Service) named(ctx context.Context, c *Client, in *Issue, known *session.Issued) (user account.User, created bool, err error) {
 	if in.Request != nil {
 		var id idworker.ID
 		if id, known.Factor, err = s.Known.ByRequest(ctx, c.By.Key, in.Request); err == nil && id != 0 {
+			known.Again = true
 			user, err = s.Users.ByID(ctx, id)
 			if in.Create && errors.Is(err, account.ErrNotFound) {
 				err = errDeleted()

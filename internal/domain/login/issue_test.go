@@ -161,8 +161,8 @@ func TestRepeatedIssueNeedsNoSecondCode(t *testing.T) {
 	}
 	w.users.request, w.users.requestOf = in.Request, u
 	tried := w.limits.tried
-	if _, err := w.issue(in); err != nil || w.sessions.opened != 2 || w.limits.tried != tried {
-		t.Errorf("again: %v, %d opened, %d tried", err, w.sessions.opened, w.limits.tried-tried)
+	if _, err := w.issue(in); err != nil || w.sessions.opened != 2 || w.limits.tried != tried || kept.Again || !w.sessions.in.Issued.Again {
+		t.Errorf("again: %v, %d opened, %d tried, opened with %+v", err, w.sessions.opened, w.limits.tried-tried, w.sessions.in.Issued)
 	}
 	other := login.Issue{ExternalID: "crm-20", Create: true, Request: &session.Request{Name: in.Request.Name, Body: [32]byte{2}}}
 	if _, err := w.issue(other); !errors.Is(err, session.ErrRequestReused) {

@@ -71,6 +71,10 @@ type Issued struct {
 	// policy says. Begin fails with [ErrRequestReused] if it had another body, and with
 	// [ErrRequestOver] if that session has ended meanwhile.
 	Request *Request
+	// Again says that the request was known when its user was looked for, so that no code was
+	// looked at. If it is not known any more when the session would begin, Begin fails with
+	// [ErrRequestOver].
+	Again bool
 	// Factor is since when the user has the second factor of which a code was accepted; zero
 	// if none was needed. It is kept with Request, for which the code is not looked at again.
 	Factor time.Time

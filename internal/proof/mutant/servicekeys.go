@@ -47,6 +47,8 @@ func serviceKeys() []Mutant {
 		key("a request is known for longer each time", store+"/issue.go", "SET token_id = ? WHERE key_id", "SET token_id = ?, created_at = \"+s.DB.d.now+\" WHERE key_id", store, "^TestRequestIsKnownWith/^SQLite$"),
 		key("a request is known of any factor", store+"/issue.go", "if kept.FactorAt != 0 {", "if kept.FactorAt < 0 {", store, "^TestRequestIsKnownWith/^SQLite$"),
 		key("an issuer gets a ticket", "internal/domain/login/room.go", "if !ticketed {", "if !ticketed && user == nil {", "internal/domain/login", "^TestIssueAboveTheLimit"),
+		key("a request that gets too old leaves two logins", store+"/issue.go", "Issued.Again && (kept == nil", "Issued.Again && false && (kept == nil", store, "^TestRequestThatGetsTooOld.*/^SQLite$"),
+		key("a request that was known is not said to be", "internal/domain/login/issue.go", "known.Again = true\n", "", "internal/domain/login", "^TestRepeatedIssue"),
 		key("a repeated request leaves two logins", store+"/begin.go", "cmp.Or(repeats, o.Place.Instead)", "cmp.Or(o.Place.Instead, repeats*0)", store, "^TestRepeatedRequestLeavesOneSession/^SQLite$"),
 		key("a repeated request undoes an end", store+"/issue.go", "if !slices.ContainsFunc(has, func", "if kept.UserID == 0 && !slices.ContainsFunc(has, func", store, "^TestRepeatedRequestBringsBackNoEnd/^SQLite$"),
 		key("a repeated request undoes an end by the policy", store+"/issue.go", "== kept.TokenID && !over(&one)", "== kept.TokenID && one.Alive() && (true || over(&one))", store, "^TestRepeatedRequestBringsBackNoEnd/^SQLite$"),

@@ -100,7 +100,8 @@ func (u *Users) ByRequest(ctx context.Context, by idworker.ID, r *session.Reques
 // opened is the session, of those that the user has, that the request of o has opened before; 0
 // if it has opened none that is still known, or has no name. It fails with
 // [session.ErrRequestOver] if that session has ended, by the policy of now too: whatever ended it
-// comes after the proofs of the request. The row of the user is locked, so the same request is not
+// comes after the proofs of the request. So it does for a request that was known a moment ago, and
+// is not any more. The row of the user is locked, so the same request is not
 // answered beside this one.
 func (s *Sessions) opened(tx *gorm.DB, o *session.Opening, has []session.Session, now ruleRow) (idworker.ID, error) {
 	r := o.Place.Issued.Request
@@ -109,8 +110,12 @@ func (s *Sessions) opened(tx *gorm.DB, o *session.Opening, has []session.Session
 	}
 	kept, err := s.DB.request(tx, o.Record.By.Key, r)
 	switch {
-	case err != nil || kept == nil:
+	case err != nil:
 		return 0, err
+	case o.Place.Issued.Again && (kept == nil || kept.old()): // its ten minutes have ended since
+		return 0, session.ErrRequestOver
+	case kept == nil:
+		return 0, nil
 	case kept.old(), kept.TokenID == 0: // the ten minutes count from the first session
 		return 0, s.DB.forget(tx, o.Record.By.Key, r, kept)
 	}

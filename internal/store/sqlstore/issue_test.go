@@ -319,6 +319,34 @@ func TestRequestIsKnownWithItsUser(t *testing.T) {
 	})
 }
 
+// TestRequestThatGetsTooOldOpensNoSecondSession: it was known when its user was looked for, so no code
+// was looked at, and it is not when the session would begin.
+func TestRequestThatGetsTooOldOpensNoSecondSession(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k := w.key(t, servicekey.Issue)
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 2 })
+		for what, statement := range map[string]string{
+			"too old": "UPDATE issue_requests SET created_at = created_at - 600000",
+			"cleared": "DELETE FROM issue_requests",
+		} {
+			user := w.someone(t)
+			o := called(w.issuing(user, k, time.Now()), what, "x")
+			_, err := w.login(t.Context(), o)
+			must(t, err)
+			living := w.livingOf(t, user)
+			w.run(t, statement)
+			o.Place.Issued.Again = true
+			if _, err := w.login(t.Context(), o); !errors.Is(err, session.ErrRequestOver) {
+				t.Errorf("%s: %v", what, err)
+			}
+			if now := w.livingOf(t, user); !slices.Equal(now, living) {
+				t.Errorf("%s: %v live, and %v before", what, now, living)
+			}
+		}
+	})
+}
+
 // TestRequestThatHasMadeItsUserIsKnown, if the login was cut off: the same one finds that user and
 // opens its first login, and one with another body does nothing.
 func TestRequestThatHasMadeItsUserIsKnown(t *testing.T) {
