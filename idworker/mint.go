@@ -63,6 +63,9 @@ func (w *Worker) Next(ctx context.Context) (ID, error) {
 			return 0, err
 		}
 	}
+	if w.wary.Load() {
+		return w.mint(ctx, w.word.Load()+1, 0)
+	}
 	v := w.word.Add(1)
 	// Always after the value is taken: see publish.
 	if g := w.grant.Load(); g.holds(v) {
@@ -81,6 +84,9 @@ func (w *Worker) Next(ctx context.Context) (ID, error) {
 
 // follow is Next without a look at the clock.
 func (w *Worker) follow(ctx context.Context) (ID, error) {
+	if w.wary.Load() {
+		return w.mint(ctx, w.word.Load()+1, 0)
+	}
 	v := w.word.Add(1)
 	if g := w.grant.Load(); g.holds(v) {
 		return w.id(g, v), nil
@@ -131,18 +137,21 @@ func (w *Worker) reserve(ctx context.Context, turn uint64, least int64, n uint64
 	for {
 		g := w.grant.Load()
 		v, err := w.take(g, turn, least, n)
-		if err != nil {
-			return nil, 0, err
-		}
-		if v == 0 {
+		if err == nil && v == 0 {
 			w.counts.rangeWaits.Add(1)
-			if err := w.renew(ctx, g); err != nil {
-				return nil, 0, err
+			if err = w.renew(ctx, g); err == nil {
+				continue
 			}
-			continue
+		}
+		if err != nil {
+			w.wary.Store(true)
+			return nil, 0, err
 		}
 		// Always after the values are taken: see publish.
 		if g := w.grant.Load(); g.holds(v) && g.holds(v+n-1) {
+			if w.wary.Load() {
+				w.wary.Store(false)
+			}
 			return g, v, nil
 		}
 		w.counts.skipped.Add(n)
@@ -150,7 +159,8 @@ func (w *Worker) reserve(ctx context.Context, turn uint64, least int64, n uint64
 }
 
 // take returns the first of the next n values, or 0 if one of them would lie
-// behind the end of g.
+// behind the end of g. It takes none that is not due within MaxWait: a caller would get nothing, and
+// calls that are refused would use up the future of those to come.
 func (w *Worker) take(g *grant, turn uint64, least int64, n uint64) (uint64, error) {
 	for {
 		last := w.word.Load()
@@ -158,12 +168,18 @@ func (w *Worker) take(g *grant, turn uint64, least int64, n uint64) (uint64, err
 			return 0, ErrClosed
 		}
 		v := last + 1
-		tick := max(least, w.tickOf(g.lo))
+		tick, now := max(least, w.tickOf(g.lo)), int64(0)
 		if w.policy != ClockIgnore {
-			tick = max(tick, w.clock.tick())
+			now = w.clock.tick()
+			tick = max(tick, now)
 		}
 		if w.tickOf(last) < tick {
 			v = uint64(tick)<<w.seqBits | w.sequence(turn)
+		}
+		if due := w.tickOf(v + n - 1); due > now && w.policy != ClockIgnore {
+			if err := w.early(due); err != nil {
+				return 0, err
+			}
 		}
 		if v+n-1 >= g.hi {
 			return 0, nil
@@ -197,6 +213,7 @@ func (w *Worker) sequence(turn uint64) uint64 {
 func (w *Worker) keep(ctx context.Context, g *grant, v uint64) (ID, error) {
 	if err := w.wait(ctx, w.tickOf(v)); err != nil {
 		w.counts.skipped.Add(1)
+		w.wary.Store(true)
 		return 0, err
 	}
 	return w.id(g, v), nil

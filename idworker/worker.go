@@ -51,6 +51,10 @@ type Worker struct {
 	// that was lent to another.
 	grant atomic.Pointer[grant]
 
+	// wary is true from a call that was refused to the next that takes a value. Until then [Worker.Next]
+	// looks whether there is one before it takes it.
+	wary atomic.Bool
+
 	// seen is the latest reading of a strict clock, and behind whether the one
 	// after it was earlier.
 	seen   atomic.Int64
