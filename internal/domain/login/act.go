@@ -143,7 +143,7 @@ func (s *Service) prove(ctx context.Context, c *Client, a *act, given account.Pa
 			return f.User, do(by, &f.User)
 		})
 	}
-	return s.finish(ctx, c, a, audit.Target{}, c.over(current(err)))
+	return s.finish(ctx, c, a, audit.Target{}, s.over(ctx, c, current(err)))
 }
 
 // finish records the result of an act, and returns err. An act with an error that wraps

@@ -1,6 +1,7 @@
 package login
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 	"time"
@@ -75,9 +76,9 @@ func (c *Client) self() audit.Target {
 	return audit.AboutUser(c.By.ID, c.By.Name)
 }
 
-// over is err of an act on the own account. If that is not there, it was deleted and the login
-// ended with it, which this instance does not know yet.
-func (c *Client) over(err error) error {
+// over is err of an act on the own account. If that was not found, it was deleted and the login
+// ended with it, which this instance does not know yet: see [Sessions].
+func (s *Service) over(ctx context.Context, c *Client, err error) error {
 	if !errors.Is(err, account.ErrNotFound) {
 		return err
 	}
@@ -85,5 +86,5 @@ func (c *Client) over(err error) error {
 	if c.Admin {
 		was.Role = string(account.RoleAdmin)
 	}
-	return session.Whose(&was, session.RefusalOf(session.Revoked))
+	return session.Whose(&was, s.Sessions.Over(ctx, c.By.Session))
 }

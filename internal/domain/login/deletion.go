@@ -48,7 +48,7 @@ func (s *Service) AskDeletion(ctx context.Context, c *Client) (due time.Time, er
 	}
 	ended, err := s.Leaving.AskDeletion(ctx, c.By.ID, e)
 	if err != nil {
-		return due, fmt.Errorf("login: ask for a deletion: %w", c.over(err))
+		return due, fmt.Errorf("login: ask for a deletion: %w", s.over(ctx, c, err))
 	}
 	err = s.Store.Publish(ctx, ended...)
 	args := []any{"user_id", c.By.ID, "ended", len(ended)}
@@ -80,7 +80,7 @@ type Copy struct {
 // often. It is on record. It fails with [audit.ErrUnproven], and a
 // [*ratelimit.LimitedError].
 func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
-	failed := func(err error) (Copy, error) { return Copy{}, fmt.Errorf("login: export: %w", c.over(err)) }
+	failed := func(err error) (Copy, error) { return Copy{}, fmt.Errorf("login: export: %w", s.over(ctx, c, err)) }
 	now, exports := s.Now(), ratelimit.Exports()
 	full := idworker.ID(0)
 	e, err := audit.New(ctx, s.IDs, c.By, audit.NeedsOwnProof, audit.DataExported, c.self(), "", nil, nil)

@@ -66,7 +66,7 @@ func (gone) WithLogins(context.Context, idworker.ID) (u account.User, held []ses
 }
 
 // TestTheLoginOfADeletedUserIsOver, whatever it is for: the account was deleted on another instance, which this one does not
-// know yet.
+// know yet. Whether that is so the row of the login says: a server that was replaced lacks a user who was made on the next one.
 func TestTheLoginOfADeletedUserIsOver(t *testing.T) {
 	w := newWorld(t)
 	w.login.Leaving, w.login.Held, w.login.Grace = gone{}, gone{}, time.Hour
@@ -83,6 +83,12 @@ func TestTheLoginOfADeletedUserIsOver(t *testing.T) {
 		"export":             func() error { _, err := w.login.Export(t.Context(), c); return err },
 		"deletion":           func() error { _, err := w.login.AskDeletion(t.Context(), c); return err },
 	} {
+		w.sessions.over = errors.New("the login lives")
+		_, refuses := errors.AsType[*flakepass.Refusal](act())
+		if refuses {
+			t.Errorf("%s: the server that has no such user lacks the login too, and refuses it", name)
+		}
+		w.sessions.over = nil
 		err := act()
 		refused, known := errors.AsType[*session.RefusedError](err)
 		if !known || refused.ID != 70 || refused.UserID != 404 || refused.Username != "alice" || !errors.Is(err, flakepass.ErrRevoked) {

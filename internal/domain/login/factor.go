@@ -13,7 +13,7 @@ import (
 func (s *Service) HasFactor(ctx context.Context, c *Client) (bool, error) {
 	user, err := s.Users.ByID(ctx, c.By.ID)
 	if err != nil {
-		return false, fmt.Errorf("login: second factor: %w", c.over(err))
+		return false, fmt.Errorf("login: second factor: %w", s.over(ctx, c, err))
 	}
 	return user.HasSecondFactor(), nil
 }

@@ -2,6 +2,7 @@ package login_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -294,6 +295,11 @@ type sessions struct {
 	opened  int
 	version int64
 	err     error
+	over    error // of a login whose user is not found
+}
+
+func (s *sessions) Over(context.Context, idworker.ID) error {
+	return cmp.Or[error](s.over, flakepass.ErrRevoked)
 }
 
 func (s *sessions) Open(_ context.Context, _ audit.Actor, user idworker.ID, version int64, _ *session.Device, in session.Place) (session.Opened, error) {

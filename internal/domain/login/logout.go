@@ -97,7 +97,7 @@ type Devices interface {
 func (s *Service) Logins(ctx context.Context, c *Client) ([]session.Login, error) {
 	_, held, err := s.Held.WithLogins(ctx, c.By.ID)
 	if err != nil {
-		return nil, fmt.Errorf("login: list own logins: %w", c.over(err))
+		return nil, fmt.Errorf("login: list own logins: %w", s.over(ctx, c, err))
 	}
 	return s.Devices.Living(held)
 }

@@ -96,11 +96,13 @@ type Links interface {
 	UseReset(ctx context.Context, r account.Reset, version int64, hash account.PHC, now time.Time, e audit.Event) ([]session.Session, error)
 }
 
-// Sessions open logins and end them. *session.Service is one.
+// Sessions open logins and end them. Over is why the login with that ID is over, whose user was not
+// found. It is no refusal if the login may live all the same. *session.Service is one.
 type Sessions interface {
 	Open(ctx context.Context, by audit.Actor, user idworker.ID, passwordVersion int64, on *session.Device, in session.Place) (session.Opened, error)
 	Close(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error)
 	Revoke(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error)
+	Over(ctx context.Context, id idworker.ID) error
 }
 
 // Codes check the codes of second factors, and give out tickets that stand for a

@@ -110,6 +110,24 @@ func (s *Service) EndEverywhere(ctx context.Context, by audit.Actor) ([]Session,
 	})
 }
 
+// Over is why a login is over whose user was not found: the user was deleted, and the login ended with
+// the account. Its row decides. If the login lives there, the server that was asked for the user lacks
+// that user, and the error is no [*flakepass.Refusal].
+func (s *Service) Over(ctx context.Context, id idworker.ID) error {
+	got, err := s.Rows.Get(ctx, id, Hash{})
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return RefusalOf(Revoked)
+	case err != nil:
+		return fmt.Errorf("session: over: %w", err)
+	case got.Alive():
+		return errLives
+	}
+	return RefusalOf(got.Ended)
+}
+
+var errLives = errors.New("session: the login lives, and its user was not found")
+
 // endOwn does what ends logins of the user who acts, and publishes the ends. It is always on
 // record: the transaction that writes the event is the one that checks the right.
 func (s *Service) endOwn(ctx context.Context, e Ending, ends func(Ending) ([]Session, error)) ([]Session, error) {

@@ -282,3 +282,16 @@ func TestLivingAreThoseThatThePolicyKeeps(t *testing.T) {
 		t.Errorf("by no clock: %+v", living)
 	}
 }
+
+// TestLoginWhoseUserIsNotFoundIsOverAsItsRowSays: also a server that lacks the user may have it.
+func TestLoginWhoseUserIsNotFoundIsOverAsItsRowSays(t *testing.T) {
+	o, s := newOwner()
+	o.held[1].Ended = session.Disabled
+	for id, want := range map[idworker.ID]error{o.held[0].ID: nil, o.held[1].ID: flakepass.ErrAccountDisabled, owned(0): flakepass.ErrRevoked} {
+		err := s.Over(t.Context(), id)
+		refusal, refused := errors.AsType[*flakepass.Refusal](err)
+		if err == nil || refused != (want != nil) || refused && !errors.Is(refusal, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+}

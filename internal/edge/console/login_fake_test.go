@@ -120,6 +120,8 @@ func (people) Revoke(context.Context, audit.Actor, flakepass.Token) (session.Ses
 	return session.Session{}, nil
 }
 
+func (people) Over(context.Context, idworker.ID) error { return flakepass.ErrRevoked }
+
 // right asks a password whether it holds the name of this world's passphrase,
 // and does not show more.
 func right(p account.Password) bool {

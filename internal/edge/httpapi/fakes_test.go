@@ -195,6 +195,8 @@ func (p accountsWorld) Close(_ context.Context, _ audit.Actor, t flakepass.Token
 	return session.Session{ID: session.IDOf(t), UserID: 7, Ended: session.LoggedOut, Before: p.before}, p.verb(p.end)
 }
 
+func (accountsWorld) Over(context.Context, idworker.ID) error { return flakepass.ErrRevoked }
+
 func (p accountsWorld) Revoke(_ context.Context, by audit.Actor, t flakepass.Token) (session.Session, error) {
 	note(p.world, &p.revoked, session.IDOf(t))
 	note(p.world, &p.revokers, by)
