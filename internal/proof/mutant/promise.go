@@ -118,6 +118,8 @@ func promises() []Mutant {
 			"\t\treturn db.decided(tx, nil)", "\t\treturn nil", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),
 		rule("a server that takes no writes finds users", store+"/names.go",
 			"case err == nil && row.ReadOnly:", "case err == nil && row.ReadOnly && row.Alias == \"-\":", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),
+		rule("a server that takes no writes refuses a code", store+"/secondfactor.go",
+			"\tcase r.ReadOnly:", "\tcase r.ReadOnly && r.ID < 0:", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),
 		rule("a server that takes no writes refuses a link", store+"/resets.go",
 			"return u.DB.decided(conn, found(done, account.ErrReset))", "return found(done, account.ErrReset)", store, "^TestReadOnlyServerAnswersNothing/^SQLite$"),
 		rule("another server goes on where the last one was", feed+"/feed.go",

@@ -94,8 +94,10 @@ func TestReadOnlyServerAnswersNothingToAct(t *testing.T) {
 			"nobody to invite": func() error {
 				return w.users.StartReset(t.Context(), account.Reset{UserID: nobody}, event(acts(root), audit.NeedsAdmin))
 			},
-			"a login by name":    func() error { _, err := w.users.ByName(t.Context(), "ada"); return err },
-			"a login by no name": func() error { _, err := w.users.ByName(t.Context(), "bob"); return err },
+			"a second factor":           func() error { _, err := (&sqlstore.SecondFactors{DB: w.DB}).Factor(t.Context(), user); return err },
+			"a second factor of nobody": func() error { _, err := (&sqlstore.SecondFactors{DB: w.DB}).Factor(t.Context(), nobody); return err },
+			"a login by name":           func() error { _, err := w.users.ByName(t.Context(), "ada"); return err },
+			"a login by no name":        func() error { _, err := w.users.ByName(t.Context(), "bob"); return err },
 		} {
 			if err := act(); !errors.Is(err, sqlstore.ErrReadOnly) {
 				t.Errorf("%s: %v; want that the server cannot decide", name, err)

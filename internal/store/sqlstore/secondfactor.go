@@ -22,14 +22,25 @@ var (
 	_ secondfactor.CodeStore = (*SecondFactors)(nil)
 )
 
-// Factor is what is kept of a user, or [account.ErrNotFound].
+// Factor is what is kept of a user, or [account.ErrNotFound]. It fails if the server takes no writes, as
+// [DB.find] does: it may not have heard of the factor, or of the recovery codes, whose code was sent.
 func (s *SecondFactors) Factor(ctx context.Context, user idworker.ID) (secondfactor.Factor, error) {
 	r, err := ask[struct {
+		ID                 int64
 		SecondFactorSecret []byte
 		SecondFactorAt     *int64
 		SecondFactorStep   int64
 		RecoveryCodes      []byte
-	}](ctx, s.DB, account.ErrNotFound, "SELECT second_factor_secret, second_factor_at, second_factor_step, recovery_codes FROM users WHERE id = ?", int64(user))
+		ReadOnly           bool
+	}](ctx, s.DB, account.ErrNotFound, "SELECT u.id, u.second_factor_secret, u.second_factor_at, u.second_factor_step, u.recovery_codes, "+
+		s.DB.d.readOnly+" AS read_only FROM (SELECT 1 AS one) o LEFT JOIN users u ON u.id = ?", int64(user))
+	switch {
+	case err != nil:
+	case r.ReadOnly:
+		err = s.DB.demoted(ErrReadOnly)
+	case r.ID == 0:
+		err = account.ErrNotFound
+	}
 	if err != nil {
 		return secondfactor.Factor{}, failed("second factor", err)
 	}
