@@ -151,7 +151,7 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 	o.MaxStale = cmp.Or(o.MaxStale, time.Second)
 	o.Timeout = cmp.Or(o.Timeout, 2*time.Second)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	r := &Remote{o: o, calls: clientOf(o.Client), clock: newRemoteClock(), owning: make(chan struct{}, maxOwning)}
+	r := &Remote{o: o, calls: clientOf(o.Client, o.Timeout), clock: newRemoteClock(), owning: make(chan struct{}, maxOwning)}
 	r.known.init()
 	r.cache.init(o.Entries)
 	r.pending.asked = make(map[asked]*question)
@@ -165,7 +165,7 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 // clientOf is a client of our own with the transport of c: one that follows no
 // redirect, for that would take the credential along, and that has no limit on a
 // stream.
-func clientOf(c *http.Client) *http.Client {
+func clientOf(c *http.Client, timeout time.Duration) *http.Client {
 	own := &http.Client{}
 	if c != nil {
 		own.Transport, own.Jar = c.Transport, c.Jar
@@ -174,6 +174,9 @@ func clientOf(c *http.Client) *http.Client {
 		if t, ok := http.DefaultTransport.(*http.Transport); ok {
 			t = t.Clone()
 			t.MaxIdleConnsPerHost = 2 * maxCalls
+			// One connection of HTTP/2 takes all calls, also after calls without an answer. The system would
+			// take a quarter of an hour to find that it is dead.
+			t.HTTP2 = &http.HTTP2Config{SendPingTimeout: max(timeout, time.Second), PingTimeout: max(timeout, time.Second)}
 			own.Transport = t
 		}
 	}

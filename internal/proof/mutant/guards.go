@@ -17,6 +17,7 @@ func guards() []Mutant {
 		guard("roles are not checked", "api/flakepass/guard.go", "g.roles != nil && !slices.Contains(g.roles, who.Role)", "g.roles != nil && len(g.roles) == 0 && !slices.Contains(g.roles, who.Role)", "^TestOnly"),
 		guard("optional is more than the roles", "api/flakepass/guard.go", "if anonymous && g.optional && g.roles == nil {", "if anonymous && g.optional {", "^TestOnly"),
 		guard("optional lets a refused token through", "api/flakepass/guard.go", "if anonymous && g.optional && g.roles == nil {", "if (anonymous || err != nil) && g.optional && g.roles == nil {", "^TestOptional"),
+		guard("a dead connection is used again", "api/flakepass/remote.go", "t.HTTP2 = &http.HTTP2Config{", "_ = &http.HTTP2Config{", "^TestDeadConnectionIsReplaced$"),
 		guard("times below zero", "api/flakepass/identity.go", "max(0, at.Sub(now))", "at.Sub(now)", "^TestAnswersSay"),
 		guard("times rounded up", "api/flakepass/identity.go", "max(0, at.Sub(now)) / time.Second", "(max(0, at.Sub(now)) + time.Second - 1) / time.Second", "^TestAnswersSay"),
 		guard("every address is believed", "api/flakepass/forwarded.go", "if err != nil || !slices.ContainsFunc(f.From,", "if err != nil && !slices.ContainsFunc(f.From,", "^TestForwarded"),
