@@ -115,14 +115,35 @@ func (db *DB) transact(ctx context.Context, f func(tx *gorm.DB) error) error {
 	return db.retry(ctx, func() error { return db.transaction(db.gorm.WithContext(ctx), f) })
 }
 
-// transaction runs f in one transaction. What f refuses counts only as decided says.
+// transaction runs f in one transaction. What f refuses counts only as decided and certain say.
 func (db *DB) transaction(on *gorm.DB, f func(tx *gorm.DB) error) error {
-	return on.Transaction(func(tx *gorm.DB) error {
-		if err := f(tx); err != nil {
-			return db.decided(tx, err)
-		}
-		return nil
+	once := func(on *gorm.DB) error {
+		return on.Transaction(func(tx *gorm.DB) error {
+			if err := f(tx); err != nil {
+				return db.decided(tx, err)
+			}
+			return nil
+		})
+	}
+	if !db.Replaceable() {
+		return once(on)
+	}
+	return on.Connection(func(conn *gorm.DB) error {
+		conn = conn.Session(&gorm.Session{NewDB: true})
+		return db.certain(conn, once(conn))
 	})
+}
+
+// certain is err, a refusal on that connection, outside of a transaction. Where another server may have replaced the
+// one that answers, reads do not show that, and the refusal counts only if the same server commits a change after it.
+func (db *DB) certain(conn *gorm.DB, err error) error {
+	if err == nil || !db.Replaceable() || lost(err) || errors.Is(err, ErrReadOnly) {
+		return err
+	}
+	if failed := db.retry(conn.Statement.Context, func() error { return db.shows(conn) }); failed != nil {
+		return fmt.Errorf("%w, after: %v", failed, err) //nolint:errorlint // as in decided
+	}
+	return err
 }
 
 // decided is what a transaction ends with that writes nothing, a refusal or nil, unless the server takes no writes
@@ -137,6 +158,8 @@ func (db *DB) decided(tx *gorm.DB, err error) error {
 	switch {
 	case readOnly:
 		return db.demoted(ErrReadOnly)
+	case failed == nil && err == nil:
+		return db.shows(tx) // and is committed with it
 	case failed == nil:
 		return err
 	case tx.Statement.Context.Err() != nil:

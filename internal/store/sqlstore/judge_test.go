@@ -46,3 +46,11 @@ func (db *DB) SetReadOnly(says string) {
 	db.lookups = [2][2]lookup{}
 	db.prepareLookups(nil)
 }
+
+// SetReplaced makes the server of a SQLite database one that another may have replaced, and that takes no
+// commit by which it could show that it was not: the statement is of MySQL.
+func (db *DB) SetReplaced() {
+	db.from = new(connector)
+	db.from.server.Store(&server{})
+	db.from.replaceable.Store(true)
+}

@@ -94,6 +94,15 @@ func (p *poller) look(conn *gorm.DB, instance string) error {
 	return nil
 }
 
+// shows makes a change that only a server can commit that decides for its cluster, if that is needed.
+func (db *DB) shows(on *gorm.DB) error {
+	if !db.Replaceable() {
+		return nil
+	}
+	// The poll of any instance deletes the row when nothing was asked for in a while.
+	return on.Exec(db.d.polledBy(), "lists").Error
+}
+
 // latest runs read on a connection whose server decides now. A list decides nothing, so
 // no poll has to have proven its server before; but a server that was replaced while it
 // stood still would show logins whose end another one has acknowledged.
@@ -107,12 +116,8 @@ func (db *DB) latest(ctx context.Context, read func(conn *gorm.DB) error) error 
 	}
 	return db.gorm.WithContext(ctx).Connection(func(conn *gorm.DB) error {
 		conn = conn.Session(&gorm.Session{NewDB: true})
-		if db.Replaceable() {
-			// The poll of any instance deletes the row when no list was asked for in a while.
-			err := db.retry(ctx, func() error { return conn.Exec(db.d.polledBy(), "lists").Error })
-			if err != nil {
-				return err
-			}
+		if err := db.retry(ctx, func() error { return db.shows(conn) }); err != nil {
+			return err
 		}
 		var readOnly bool
 		if err := conn.Raw("SELECT " + db.d.readOnly).Scan(&readOnly).Error; err != nil {

@@ -122,7 +122,7 @@ func (u *Users) ByReset(ctx context.Context, hash account.ResetHash, now time.Ti
 			"CASE WHEN r.issue_hash = r.token_hash THEN r.issued_by END AS issued_by, "+
 			"CASE WHEN r.issue_hash = r.token_hash THEN r.issuer END AS issuer FROM "+resetTables+" WHERE r.token_hash = ?",
 			now.UnixMilli(), hash[:]).Scan(&row)
-		return u.DB.decided(conn, found(done, account.ErrReset))
+		return u.DB.certain(conn, u.DB.decided(conn, found(done, account.ErrReset)))
 	})
 	if err != nil {
 		return account.User{}, account.Issuer{}, failed("find reset", err)
