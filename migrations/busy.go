@@ -79,7 +79,3 @@ func isThere(err error) bool {
 	const tableExists, noTable, columnExists, keyExists, noKey = 1050, 1051, 1060, 1061, 1091
 	return says(err, tableExists, noTable, columnExists, keyExists, noKey)
 }
-
-func ctxEnded(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}

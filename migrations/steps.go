@@ -106,7 +106,7 @@ func (r *runner) failure(ctx context.Context, m migration, to direction, err err
 	}
 	partial, ok := errors.AsType[*goose.PartialError](err)
 	switch {
-	case !ok || ctxEnded(err):
+	case !ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("migrations: %s: %s: %w", to, m, err)
 	case r.dialect == SQLite:
 		return fmt.Errorf("migrations: %s: %s failed and left nothing behind: %w", to, m, partial.Err)
