@@ -1,10 +1,8 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -20,10 +18,6 @@ type client struct {
 }
 
 var _ Redis = (*client)(nil)
-
-func newClient(rdb redis.UniversalClient, log *slog.Logger) *client {
-	return &client{rdb: rdb, nodes: newNodes(rdb, cmp.Or(log, slog.New(slog.DiscardHandler)))}
-}
 
 // Get implements [Redis].
 func (c *client) Get(ctx context.Context, key string) ([]byte, error) {

@@ -94,7 +94,8 @@ func keyOf(id idworker.ID) string {
 
 // NewSessions returns a tier in front of next. It does not talk to Redis yet.
 func NewSessions(rdb redis.UniversalClient, next session.Store, o Options) (*Sessions, error) {
-	t, err := NewSessionsOver(newClient(rdb, o.Log), next, o)
+	c := &client{rdb: rdb, nodes: newNodes(rdb, cmp.Or(o.Log, slog.New(slog.DiscardHandler)))}
+	t, err := NewSessionsOver(c, next, o)
 	if err != nil {
 		return nil, err
 	}
