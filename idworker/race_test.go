@@ -26,23 +26,23 @@ func TestOrderHoldsForEveryCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { ran <- w.Run(ctx) }()
 
-	over := time.Now().Add(time.Second)
-	go thief(s, over)
-	all := crowd(t, 8, over, func(int) func() ([]idworker.ID, error) {
-		return func() ([]idworker.ID, error) { return single(w.Next(t.Context())) }
-	})
+	var all []idworker.ID
+	numbers := make(map[int64]bool)
+	for len(numbers) < 2 && !t.Failed() { // a second, and longer where the machine is too busy for the thief
+		over := time.Now().Add(time.Second)
+		go thief(s, over)
+		all = append(all, crowd(t, 8, over, func(int) func() ([]idworker.ID, error) {
+			return func() ([]idworker.ID, error) { return single(w.Next(t.Context())) }
+		})...)
+		for _, id := range all {
+			numbers[idworker.Default().Decompose(id).Worker] = true
+		}
+	}
 	cancel()
 	if err := <-ran; !errors.Is(err, context.Canceled) {
 		t.Errorf("Run: %v", err)
 	}
-	numbers := make(map[int64]bool)
-	for _, id := range all {
-		numbers[idworker.Default().Decompose(id).Worker] = true
-	}
 	t.Logf("%d IDs under %d numbers", len(all), len(numbers))
-	if len(numbers) < 2 {
-		t.Error("the number was never replaced")
-	}
 	noneTwice(t, all)
 }
 

@@ -174,9 +174,11 @@ func TestNoPageWaitsForACount(t *testing.T) {
 	for range 5 {
 		w.home("")
 	}
-	if slow.counted() != n {
+	// The page that asked during the first count may cause one more, and that at any moment.
+	if slow.counted() > n+1 {
 		t.Errorf("counted %d times for those who look within seconds", slow.counted()-n)
 	}
+	n = slow.counted()
 	w.pass(time.Minute)
 	w.home("")
 	if slow.counted() == n {
