@@ -75,7 +75,8 @@ type Options struct {
 	URL string
 	// HTTP sends the calls: whatever is to be known of TLS, proxies and time limits
 	// is in it. It is not changed; its CheckRedirect and its cookies are not used.
-	// nil means a client whose calls end after 30 seconds, but for [Client.ExportMe].
+	// nil means a client whose calls end after 30 seconds, but for [Client.ExportMe]. Without a Transport, a connection
+	// of HTTP/2 that does not answer is left after 10 seconds.
 	HTTP *http.Client
 	// Token is asked for the caller's token before every call that needs one. If Token fails, the
 	// call fails. nil is enough for [Client.Register], [Client.Login], [Client.ResetPassword] and
@@ -92,6 +93,10 @@ type Options struct {
 	// 100.
 	PageSize int
 }
+
+// patience is how long a connection of HTTP/2 may be silent during a call until it is asked whether it lives,
+// and how long that answer may take.
+const patience = 5 * time.Second
 
 // New returns a client. It connects to nothing yet; the error says what is wrong
 // with o.
@@ -117,10 +122,16 @@ func New(o Options) (*Client, error) {
 	if o.HTTP != nil {
 		c.http.Transport, c.http.Timeout = o.HTTP.Transport, o.HTTP.Timeout
 	}
+	if t, ok := http.DefaultTransport.(*http.Transport); ok && c.http.Transport == nil {
+		t = t.Clone()
+		// One connection of HTTP/2 takes all calls. The system would take a quarter of an hour to find that it is dead.
+		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: patience, PingTimeout: patience}
+		c.http.Transport = t
+	}
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.long = c.http
 	if o.HTTP == nil {
-		c.http = &http.Client{CheckRedirect: c.long.CheckRedirect, Timeout: 30 * time.Second}
+		c.http = &http.Client{Transport: c.long.Transport, CheckRedirect: c.long.CheckRedirect, Timeout: 30 * time.Second}
 	}
 	return c, nil
 }

@@ -1,4 +1,4 @@
-package flakepass
+package flakepass_test
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 // A pipes is a listener for connections in memory.
@@ -41,53 +44,81 @@ func (l line) Write(b []byte) (int, error) {
 // TestDeadConnectionIsReplaced: HTTP/2 sends all calls over one connection. If that dies without a word,
 // the calls after some seconds go over another one.
 func TestDeadConnectionIsReplaced(t *testing.T) {
+	const patience = 5 * time.Second
+	for name, callOf := range map[string]func(context.Context) (func() error, error){
+		"Remote": func(ctx context.Context) (func() error, error) {
+			own := flakepass.ClientOf(nil, patience)
+			return func() error {
+				ctx, cancel := context.WithTimeout(ctx, time.Minute)
+				defer cancel()
+				r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://example.com/", nil)
+				if err != nil {
+					return err
+				}
+				resp, err := own.Do(r)
+				if err != nil {
+					return err
+				}
+				return resp.Body.Close()
+			}, nil
+		},
+		"client": func(ctx context.Context) (func() error, error) {
+			c, err := client.New(client.Options{URL: "https://example.com"})
+			return func() error { return c.Ready(ctx) }, err
+		},
+		"client with a limit": func(ctx context.Context) (func() error, error) {
+			c, err := client.New(client.Options{URL: "https://example.com", HTTP: &http.Client{Timeout: time.Minute}})
+			return func() error { return c.Ready(ctx) }, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) { deadConnectionIsReplaced(t, patience, callOf) })
+	}
+}
+
+func deadConnectionIsReplaced(t *testing.T, patience time.Duration, callOf func(context.Context) (func() error, error)) {
 	lent := httptest.NewTLSServer(nil)                                                   // for its certificate
 	config, trust := lent.TLS, lent.Client().Transport.(*http.Transport).TLSClientConfig //nolint:forcetypeassert // httptest makes it
 	lent.Close()
+	standard := http.DefaultTransport
+	defer func() { http.DefaultTransport = standard }()
 	synctest.Test(t, func(t *testing.T) {
 		listener, served := make(pipes), make(chan error, 1)
-		server := &http.Server{TLSConfig: &tls.Config{Certificates: config.Certificates}, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		server := &http.Server{TLSConfig: &tls.Config{Certificates: config.Certificates}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.ProtoMajor != 2 {
 				t.Errorf("asked by %s", r.Proto)
 			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"status":"ready"}`))
 		})}
 		go func() { served <- server.ServeTLS(listener, "", "") }()
-		const timeout = 2 * time.Second
-		own := clientOf(nil, timeout)
-		kept := own.Transport.(*http.Transport) //nolint:forcetypeassert // a clone of the default one
-		kept.TLSClientConfig = trust
 		var last *atomic.Bool
-		kept.DialContext = func(context.Context, string, string) (net.Conn, error) {
-			here, there := net.Pipe()
-			listener <- there
-			last = new(atomic.Bool)
-			return line{here, last}, nil
+		http.DefaultTransport = &http.Transport{
+			TLSClientConfig: trust, ForceAttemptHTTP2: true, IdleConnTimeout: time.Hour,
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				here, there := net.Pipe()
+				listener <- there
+				last = new(atomic.Bool)
+				return line{here, last}, nil
+			},
 		}
-		call := func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), timeout)
-			defer cancel()
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://example.com/", nil)
-			if err != nil {
-				return err
-			}
-			resp, err := own.Do(r)
-			if err != nil {
-				return err
-			}
-			return resp.Body.Close()
+		call, err := callOf(t.Context())
+		if err == nil {
+			err = call()
 		}
-		if err := call(); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
 		last.Store(true)
+		start := time.Now()
 		if call() == nil {
 			t.Error("an answer over a dead connection")
 		}
-		time.Sleep(2 * timeout) //nolint:forbidigo // of the bubble's clock
+		if took := time.Since(start); took > 3*patience {
+			t.Errorf("the call over the dead connection has taken %v", took)
+		}
 		if err := call(); err != nil {
 			t.Errorf("after a dead connection: %v", err)
 		}
-		own.CloseIdleConnections()
 		close(listener)
 		_ = server.Close()
 		<-served

@@ -36,6 +36,9 @@ func guards() []Mutant {
 		guard("a second guard believes what the first has left", "api/flakepass/forwarded.go", "\tif len(f.Keys) > 0 {\n", "\tif _, again := r.Context().Value(signatureKey{}).(*string); len(f.Keys) > 0 && !again {\n",
 			"^TestGuardBehindAGuardBelievesNothingElse$"),
 		{
+			Name: "guard: a dead connection of the client is used again", File: "api/client/client.go",
+			Old: "t.HTTP2 = &http.HTTP2Config{", New: "_ = &http.HTTP2Config{", Package: "api/flakepass", Test: "^TestDeadConnectionIsReplaced$",
+		}, {
 			Name: "guard: the credential of a device names a request", File: "internal/edge/httpapi/middleware.go", Old: " || len(id) >= ratelimit.DeviceCredentialLen && strings.Contains(id, \"fpd_\")", New: " && len(id) < ratelimit.DeviceCredentialLen",
 			Package: "internal/edge/httpapi", Test: "^TestNoTokenNamesARequest$",
 		},
