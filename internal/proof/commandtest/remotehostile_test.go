@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/flakepass/flakepass/api/flakepass"
@@ -107,7 +108,8 @@ func TestSecretsOfARemoteServerDoNotWriteToTheTerminal(t *testing.T) {
 func TestCodeAboutAnotherNameIsNoPanic(t *testing.T) {
 	t.Parallel()
 	const user = `"id":"7","username":"abc","role":"user","created_at":"2026-11-21T09:12:33.123Z","updated_at":"2026-11-21T09:12:33.123Z"`
-	mux, code := http.NewServeMux(), ""
+	mux := http.NewServeMux()
+	var code atomic.Pointer[string]
 	for path, body := range map[string]string{"GET /v1/admin/users": `{"users":[{` + user + `}]}`, "GET /v1/admin/users/{id}": `{` + user + `}`} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -117,7 +119,7 @@ func TestCodeAboutAnotherNameIsNoPanic(t *testing.T) {
 	mux.HandleFunc("PATCH /v1/admin/users/{id}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusConflict)
-		_, _ = w.Write([]byte(`{"type":"about:blank","title":"Taken","status":409,"code":"` + code + `","detail":"That name is taken."}`))
+		_, _ = w.Write([]byte(`{"type":"about:blank","title":"Taken","status":409,"code":"` + *code.Load() + `","detail":"That name is taken."}`))
 	})
 	s := httptest.NewServer(mux)
 	defer s.Close()
@@ -125,7 +127,7 @@ func TestCodeAboutAnotherNameIsNoPanic(t *testing.T) {
 	for _, c := range []struct{ code, line string }{
 		{"alias_taken", "user rename abc abd"}, {"alias_taken", "user alias remove abc a@example.org"}, {"username_taken", "user alias add abc a@example.org"},
 	} {
-		code = c.code
+		code.Store(&c.code)
 		r := e2e.Command(t, vars, "", append([]string{"remote"}, strings.Fields(c.line)...)...)
 		if strings.Contains(r.Errs, "panic") || !strings.Contains(r.Errs, "taken") {
 			t.Errorf("%s: %s: %s", c.line, c.code, r.Errs)
