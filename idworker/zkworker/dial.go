@@ -40,6 +40,16 @@ func (p *patient) SetReadDeadline(t time.Time) error {
 	return p.Conn.SetReadDeadline(t)
 }
 
+// Write closes the connection if it fails, and returns no error. The library would report that the request
+// has failed, and report it again when it reads that the connection is closed. While it presents the user
+// again it has room for one report, and would wait for ever to make the second.
+func (p *patient) Write(b []byte) (int, error) {
+	if _, err := p.Conn.Write(b); err != nil {
+		_ = p.Close()
+	}
+	return len(b), nil
+}
+
 func (p *patient) Close() error {
 	p.stop()
 	return p.Conn.Close()
