@@ -14,14 +14,20 @@ import (
 // waits ten times as long for a server that takes the connection and stands
 // still, while another might answer.
 func dialer(ctx context.Context, session time.Duration) zk.Dialer {
+	var last net.Conn
 	return func(network, address string, timeout time.Duration) (net.Conn, error) {
+		// The library uses one at a time, and leaves that of an expired session open.
+		if last != nil {
+			_ = last.Close()
+		}
 		d := net.Dialer{Timeout: timeout}
 		conn, err := d.DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-		return &patient{Conn: conn, most: session, stop: stop}, nil
+		last = &patient{Conn: conn, most: session, stop: stop}
+		return last, nil
 	}
 }
 

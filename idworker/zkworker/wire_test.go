@@ -133,3 +133,34 @@ func TestConnectionThatBreaksWhileTheUserIsPresentedAgain(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestConnectionOfAnExpiredSessionIsClosed: the library does not close it, and each took a file
+// descriptor for as long as the process lived.
+func TestConnectionOfAnExpiredSessionIsClosed(t *testing.T) {
+	left := make(chan struct{})
+	at := serveZooKeeper(t, func(n int, w wire) {
+		if n > 0 {
+			if w.greet(7) == nil {
+				go w.serve()
+			}
+			return
+		}
+		_ = w.greet(0)
+		go func() {
+			_, _ = w.read()
+			close(left)
+		}()
+	})
+	c := &Client{Servers: []string{at}}
+	if err := get(t, c); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-left:
+	case <-time.After(10 * time.Second):
+		t.Error("the connection is still open in the next session")
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
