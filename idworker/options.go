@@ -128,5 +128,6 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Start > StartRandom:
 		return o, fmt.Errorf("there is no sequence start %d", o.Start)
 	}
+	o.Window = o.Window.Truncate(time.Millisecond) // Lenders round, and would never lend enough
 	return o, nil
 }

@@ -228,3 +228,15 @@ func (s *slow) Extend(ctx context.Context, g idworker.Grant, until time.Time) (i
 	}
 	return s.store.Extend(ctx, g, until)
 }
+
+// TestWindowWithAFractionOfAMillisecondIsExtended: a Lender rounds instants down to whole ones. So no range
+// was as long as the Worker had asked for, and it minted in the first ranges only.
+func TestWindowWithAFractionOfAMillisecondIsExtended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, newStore(1), idworker.Options{Layout: twentieth(), Window: 250*time.Millisecond + time.Microsecond})
+		for range 100 {
+			next(t, w)
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+}
