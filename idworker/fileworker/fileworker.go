@@ -86,6 +86,9 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 		// The file may be new, or its maker may have died before this.
 		err = durable.SyncDir(l.Dir)
 	}
+	if err == nil && h.before != nil {
+		err = durable.SyncDir(l.Before)
+	}
 	if err != nil {
 		return idworker.Grant{}, errors.Join(fmt.Errorf("fileworker: acquire: %w", err), h.close())
 	}
