@@ -42,7 +42,7 @@ func (c sweepCommand) Run(a *app) error {
 			return err
 		}
 		defer closeLender()
-		defer func() { _ = ids.Close(context.WithoutCancel(a.ctx)) }()
+		defer func() { _ = run.HandBack(a.ctx, ids) }()
 		run.RecordOverLimit(cfg, db, ids)
 		d, err := run.NewSweeper(cfg, db, policy.Fixed(rule), ids, quiet(log))
 		if err != nil {

@@ -187,9 +187,7 @@ func giveBack(ctx context.Context, ids *idworker.Worker, warn func(string, ...an
 		warn("worker number not extended in the background; each ID that needs it will wait", "err", err)
 		<-ctx.Done()
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	if err := ids.Close(last); err != nil {
+	if err := HandBack(ctx, ids); err != nil {
 		warn("rest of the ID range not handed back; the next start leaves it unused", "err", err)
 	}
 }

@@ -67,7 +67,15 @@ func OpenIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.
 	if err != nil {
 		return nil, nil, err
 	}
-	return w, func() { _ = w.Close(context.WithoutCancel(ctx)); closeLender() }, nil
+	return w, func() { _ = HandBack(ctx, w); closeLender() }, nil
+}
+
+// HandBack closes a worker at the end of what used it, and hands back what was not minted. It
+// takes two seconds at most: a lender that stands still holds up no end.
+func HandBack(ctx context.Context, w *idworker.Worker) error {
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	return w.Close(last) //nolint:wrapcheck // the caller says what it was for
 }
 
 // OpenEventIDs opens a worker for the IDs of events alone. If it gets no worker number,
