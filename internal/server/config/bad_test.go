@@ -177,7 +177,7 @@ func TestBadValues(t *testing.T) {
 		{"hash_workers", "1.5", "digits only, from 0 to 1024"},
 		{"tls_cert", "https://ca/it.pem", "not a path"},
 		{"tls_key", "-----BEGIN PRIVATE KEY-----", "not a path"},
-		{"breached_passwords", "https://pwned/list.txt", "not a path"},
+		{"breached_passwords", "https://pwned/list.txt", "not a path; write the path of a file"},
 		{"public_url", "auth.example.org", "not the URL of a server"},
 		{"public_url", "ftp://auth.example.org", "not the URL of a server"},
 		{"public_url", "https://auth.example.org/auth", "without a path"},

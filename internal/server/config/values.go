@@ -34,7 +34,7 @@ func parseListen(v string) (string, error) {
 // to be in the file, is not one.
 func parsePath(v string) (string, error) {
 	if strings.Contains(v, "://") || strings.Contains(v, "-----BEGIN") {
-		return "", errors.New("this is not a path; write the path of a PEM file")
+		return "", errors.New("this is not a path; write the path of a file")
 	}
 	return v, nil
 }
