@@ -51,7 +51,7 @@ func settings(c *Config) []setting {
 			key: "max_connections", def: "10000", value: number(&c.MaxConnections, 1, 1_000_000),
 			doc: "The maximum of simultaneous connections to the API, from 1 to 1000000. At the maximum, the " +
 				"longest idle connection is closed for a new one, which waits only while each has a request. One network (IPv4 /24, IPv6 /48) has at most half of them, unless the address is " +
-				"in `FLAKEPASS_TRUSTED_PROXIES`. Each takes some 20 kB.",
+				"in `FLAKEPASS_TRUSTED_PROXIES`. Each takes some 20 kB. Where the process may open fewer files than this and 256 more (`ulimit -n`), it takes fewer connections, and the log says how many.",
 		}, {
 			key: "data_dir", def: "./flakepass-data", value: plain(&c.DataDir, func(v string) (string, error) { return v, nil }),
 			doc: "Directory for the files of an instance, among them the SQLite database unless `FLAKEPASS_DATABASE` names another place. It is created if it is missing.",

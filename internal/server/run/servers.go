@@ -92,7 +92,7 @@ func open(ctx context.Context, cfg config.Config, pair *keypair.Pair, public, op
 	if p.public, err = listen(ctx, cfg.Listen, "FLAKEPASS_LISTEN"); err != nil {
 		return nil, err
 	}
-	limit := connlimit.New(cfg.MaxConnections, peers(cfg.TrustedProxies))
+	limit := connlimit.New(connections(ctx, cfg.MaxConnections, log), peers(cfg.TrustedProxies))
 	p.public, p.servers[0].ConnState = limit.Listen(p.public), limit.ConnState
 	if p.ops, err = listen(ctx, cfg.OpsListen, "FLAKEPASS_OPS_LISTEN"); err != nil {
 		_ = p.public.Close()

@@ -75,7 +75,7 @@ func OpenIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.
 func HandBack(ctx context.Context, w *idworker.Worker) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	return w.Close(last) //nolint:wrapcheck // the caller says what it was for
+	return w.Close(last)
 }
 
 // OpenEventIDs opens a worker for the IDs of events alone. If it gets no worker number,
