@@ -17,6 +17,7 @@ func lenders() []Mutant {
 		file("no process locks", "internal/durable/lock_flock.go", "case errors.Is(err, syscall.EWOULDBLOCK):\n\t\t\treturn ErrBusy", "case errors.Is(err, syscall.EWOULDBLOCK):\n\t\t\treturn nil", promise),
 		file("a number is not held where it was before", "fileworker/file.go", "if err == nil && twice {", "if err == nil && twice && false {", "^TestNumberIsHeldInTheDirectoryBefore$"),
 		file("a fence is not written where it was before", "fileworker/file.go", "if h.before != nil {", "if false {", "^TestNumberIsHeldInTheDirectoryBefore$"),
+		file("the name of a file is not made durable where it was before", "fileworker/fileworker.go", "if err == nil && h.before != nil {", "if err == nil && h.before != nil && false {", "^TestNameOfANewFileIsMadeDurable$"),
 		file("everything is handed back", "fileworker/fileworker.go", "fence := max(lend.CeilMilli(used), g.From.UnixMilli())", "fence := g.From.UnixMilli()", promise),
 		file("one copy only", "internal/durable/file.go", "for _, f.torn = range []int{first, 1 - first} {", "for _, f.torn = range []int{first, first} {", "^TestNoDamageLowersTheFence$|"+disk),
 		file("nothing waits for the disk", "internal/durable/file.go", "return err\n\t\t}\n\t\tif err := f.file.Datasync(); err != nil {", "return err\n\t\t}\n\t\tif err := error(nil); err != nil {", disk),
@@ -25,6 +26,12 @@ func lenders() []Mutant {
 		file("a copy that may be whole is written first", "fileworker/file.go", "file.Damaged()", "_ = file", disk),
 		file("what a killed process wrote is not waited for", "internal/durable/file.go", "if !f.clean {", "if false {", disk),
 		file("a record is not checked", "fileworker/file.go", "fence < 0 || !bytes.Equal(b, appendRecord(nil, fence))", "fence < 0 || bytes.Equal(b, nil)", "^TestNoDamageLowersTheFence$|"+disk),
+
+		{
+			Name: "zookeeper: a write that fails is reported", File: "idworker/zkworker/dial.go",
+			Old: "_ = p.Close()\n\t}\n\treturn len(b), nil", New: "return 0, err\n\t}\n\treturn len(b), nil",
+			Package: "idworker/zkworker", Test: "^TestConnectionThatBreaks",
+		},
 
 		table("a range begins at now", "from := max(now, seat.fence)", "from := now"),
 		table("the fence is written behind", "token, lend.Holder(l.Holder), until, s.number, s.owner, s.fence))", "token, lend.Holder(l.Holder), s.fence, s.number, s.owner, s.fence))"),

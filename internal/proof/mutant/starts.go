@@ -10,6 +10,10 @@ func starts() []Mutant {
 			Package: "internal/server/run", Test: "^TestAStartThatFailsLeavesTheDatabaseAsItWas$",
 		},
 		{
+			Name: "connections are taken for which there are no files", File: "internal/server/run/files.go",
+			Old: "if !known || room", New: "if known || room",
+			Package: "internal/server/run", Test: "^TestOpenFilesEnd",
+		}, {
 			Name: "the URL sets variables of sessions", File: "internal/server/config/database.go",
 			Old: "\t\tunknown = true\n", New: "\t\tcontinue\n",
 			Package: "internal/server/config", Test: "^TestBadValues$",

@@ -87,6 +87,8 @@ func worker() []Mutant {
 			"hi: uint64(min(hi, w.end())) << w.seqBits", "hi: uint64(hi) << w.seqBits"),
 		test("a worker whose lender stands still is healthy", "idworker/stats.go",
 			"\tif w.stuck(now) {\n", "\tif false && w.stuck(now) {\n", "^TestWorkerThatMintsNothing"),
+		test("a window may have a fraction of a millisecond", "idworker/options.go",
+			"o.Window = o.Window.Truncate(time.Millisecond)", "_ = 0", "^TestWindowWithAFraction"),
 		test("the steady clock follows the wall clock back", "idworker/clock.go",
 			"if c.ahead = wall - after; c.ahead >= slack {", "if c.ahead = wall - after; c.ahead >= slack || c.ahead < 0 {",
 			"^TestSteadyClockCatchesUpAndNeverGoesBack$"),
