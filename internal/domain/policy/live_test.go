@@ -217,10 +217,15 @@ func TestLowerLimitIsToldAlsoIfItWasMissed(t *testing.T) {
 }
 
 // TestPolicyThatIsSetAgainAfterALossIsInForce: a failover loses versions 2 and 3, and an operator sets the policy
-// anew. It is version 2 once more, and a running instance takes it over.
+// anew. It is version 2 once more, and a running instance takes it over; of the version that was lost also
+// if the clock of the new server is behind.
 func TestPolicyThatIsSetAgainAfterALossIsInForce(t *testing.T) {
 	first := time.Unix(1_800_000_000, 0)
-	for _, lost := range []int64{2, 3} {
+	for _, c := range []struct {
+		lost  int64
+		after time.Duration
+	}{{2, time.Minute}, {3, time.Minute}, {2, -time.Minute}} {
+		lost := c.lost
 		from := &loader{p: version(1)}
 		l, err := policy.NewLive(t.Context(), from)
 		if err != nil {
@@ -228,7 +233,7 @@ func TestPolicyThatIsSetAgainAfterALossIsInForce(t *testing.T) {
 		}
 		gone, again := version(lost), version(2)
 		gone.Idle, gone.UpdatedAt = 20*24*time.Hour, first
-		again.Idle, again.UpdatedAt = time.Hour, first.Add(time.Minute)
+		again.Idle, again.UpdatedAt = time.Hour, first.Add(c.after)
 		for _, p := range []policy.Policy{gone, again} {
 			from.set(p, nil)
 			if err := l.Refresh(t.Context()); err != nil || l.Current().Idle != p.Idle {

@@ -238,13 +238,14 @@ func (l *Live) Refresh(ctx context.Context) error {
 
 // Apply takes over a policy that was read from the database. An older version
 // than the known one is ignored: answers of a database may overtake each other. One that
-// was set later is not, whatever its version: the database may have lost the known one.
+// was set later is not, whatever its version, nor another one of the same version, whatever the clocks
+// of two servers show: the database may have lost the known one.
 // The bases stay as they were read. An instance that raised them by a clock of
 // its own would refuse what another accepts.
 func (l *Live) Apply(p Policy) {
 	for {
 		known := l.rule.Load()
-		if known != nil && known.Version >= p.Version && !p.UpdatedAt.After(known.UpdatedAt) {
+		if known != nil && (known.Version > p.Version && !p.UpdatedAt.After(known.UpdatedAt) || known.Version == p.Version && p.UpdatedAt.Equal(known.UpdatedAt)) {
 			return
 		}
 		if known != nil && p.LimitsErr != nil {
