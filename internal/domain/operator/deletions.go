@@ -1,10 +1,12 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -93,7 +95,7 @@ type Deletions struct {
 
 // The limits of one call of [Deletions.AfterSweep].
 const (
-	deletionBatch = 100              // users
+	deletionBatch = 100              // users, at a time
 	forgetBatch   = 200              // entries of the record
 	deletionTime  = 10 * time.Second // the next sweep goes on
 )
@@ -131,19 +133,35 @@ func (d *Deletions) due(ctx context.Context) error {
 	}, func(u *account.User) error { return d.purge(ctx, u, before, deadline) }))
 }
 
-// each does something with a batch of users, and pauses. One that fails does not keep the
-// others from their turn.
-func (d *Deletions) each(ctx context.Context, deadline time.Time, list func(limit int) ([]account.User, error), do func(*account.User) error) error {
-	users, err := list(deletionBatch)
-	for i := range users {
-		start := time.Now()
-		if ctx.Err() != nil || start.After(deadline) {
-			break
+// each does something with the users of a list, a batch at a time, until there is none more or the time is over, and
+// pauses after each. One that fails does not keep the others from their turn: it stays in the list, which is then
+// read beyond it.
+func (d *Deletions) each(ctx context.Context, deadline time.Time, list func(limit int) ([]account.User, error), do func(*account.User) error) (failed error) {
+	had, stay := map[idworker.ID]bool{}, 0
+	for {
+		limit := stay + deletionBatch
+		users, err := list(limit)
+		if err != nil {
+			return errors.Join(failed, err)
 		}
-		err = errors.Join(err, do(&users[i]))
-		d.pause(ctx, time.Since(start))
+		last := len(users) < limit
+		users = slices.DeleteFunc(users, func(u account.User) bool { return had[u.ID] })
+		for i := range users {
+			start := time.Now()
+			if ctx.Err() != nil || start.After(deadline) {
+				return failed
+			}
+			had[users[i].ID] = true
+			if err := do(&users[i]); err != nil {
+				stay++
+				failed = cmp.Or(failed, err)
+			}
+			d.pause(ctx, time.Since(start))
+		}
+		if last || len(users) == 0 {
+			return failed
+		}
 	}
-	return err
 }
 
 func (d *Deletions) pause(ctx context.Context, as time.Duration) {
