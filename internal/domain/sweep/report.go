@@ -19,7 +19,7 @@ type Outcome string
 const (
 	Running   Outcome = "running"   // it has not ended
 	Done      Outcome = "done"      // nothing that was over is left, but for rows that failed or were locked by others
-	Ceiling   Outcome = "ceiling"   // at its ceiling of rows or time; the next goes on
+	Ceiling   Outcome = "ceiling"   // at its ceiling of rows or time, or the policy was changed meanwhile; the next goes on
 	Slow      Outcome = "slow"      // the database was too slow even for the smallest batches, or a replica behind; the next goes on
 	Failed    Outcome = "failed"    // the database failed, or too many rows
 	Stopped   Outcome = "stopped"   // the process was asked to end

@@ -158,6 +158,8 @@ func (s *Sweeper) run(ctx context.Context, j job) Report {
 		r.Outcome, next = Done, Cursor{}
 	case errors.Is(err, errCeiling):
 		r.Outcome = Ceiling
+	case errors.Is(err, ErrChanged):
+		r.Outcome, r.Detail = Ceiling, ErrChanged.Error()
 	case errors.Is(err, errSlow):
 		r.Outcome = Slow
 	case errors.Is(err, errBehind):

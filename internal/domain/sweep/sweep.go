@@ -85,8 +85,8 @@ type Store interface {
 	// Clear clears those of the logins that are still on their rows and still over,
 	// and returns how many: all of them or, with an error, none. A row that
 	// another transaction has locked is left for the next pass. It fails with
-	// [ErrUnclearable] if it is a row that is at fault and not the database. If
-	// there are events, one ID for each login, an event is written with each that
+	// [ErrUnclearable] if it is a row that is at fault and not the database, and with
+	// [ErrChanged]. If there are events, one ID for each login, an event is written with each that
 	// is cleared.
 	Clear(ctx context.Context, m Marks, stage Stage, logins []Login, events []idworker.ID) (int, error)
 	// Reduce ends the sessions that are too many by the policy in force, of the next users
@@ -122,6 +122,8 @@ var (
 	ErrRunning = errors.New("a sweep is running")
 	// ErrLost means that the lease ended and another has it.
 	ErrLost = errors.New("the lease of the sweep was lost")
+	// ErrChanged means that the policy is being changed, or is no longer the one that the marks are of.
+	ErrChanged = errors.New("the policy was changed meanwhile")
 )
 
 // ErrStopped means that this instance does not sweep, or no longer.

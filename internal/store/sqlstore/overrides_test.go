@@ -481,3 +481,20 @@ func TestNewDeviceIsOneThatNoSlotHasSeen(t *testing.T) {
 		}
 	})
 }
+
+// TestPolicyThatChangesIsNoFailureOfTheDatabase: a pass that goes by the policy of before looks no further, and the
+// next one goes on.
+func TestPolicyThatChangesIsNoFailureOfTheDatabase(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		user := w.someone(t)
+		rule := w.set(t, nothing, "class:phone=idle:1h")
+		phone := w.on(t, user, "phone", "a").Session
+		w.exec(t, "UPDATE users SET token_seen_at = token_seen_at - 7200000 WHERE token_id = ?", int64(phone.ID))
+		store := &sqlstore.Sweeps{DB: w.DB}
+		s := &sweep.Sweeper{Store: store, Runs: store, Policy: policy.Fixed(rule), IDs: w.ids, Log: slog.New(slog.DiscardHandler)}
+		w.set(t, nothing, "class:phone=idle:30m") // by another instance
+		if r := once(t, s); r.Outcome != sweep.Ceiling || r.Cleared != 0 || r.Detail != sweep.ErrChanged.Error() {
+			t.Errorf("%d cleared, %s: %q", r.Cleared, r.Outcome, r.Detail)
+		}
+	})
+}

@@ -162,7 +162,7 @@ func (s *Sweeps) clearIn(tx *gorm.DB, table string, found []sweep.Login, still s
 	return held, done.Error
 }
 
-var errPolicyChanges = fmt.Errorf("%w; the next pass goes on", session.ErrUnsettled)
+var errPolicyChanges = fmt.Errorf("%w: %w; the next pass goes on", sweep.ErrChanged, session.ErrUnsettled)
 
 // list is numbers as SQL has them. A placeholder for each costs more than the
 // row.
