@@ -43,6 +43,8 @@ func sessions() []Mutant {
 			"\tif f.Policy != nil {\n\t\tf.Policy(ctx, news.Policy)\n\t}\n", "\tif f.Policy != nil {\n\t\tdefer f.Policy(ctx, news.Policy)\n\t}\n", "internal/store/feed", "^TestPolicyIsApplied"),
 		session("a policy that is set again after a loss is ignored", "internal/domain/policy/policy.go",
 			" && !p.UpdatedAt.After(known.UpdatedAt)", "", "internal/domain/policy", "^TestPolicyThatIsSetAgain"),
+		session("a policy of the same version is the same policy", "internal/domain/policy/policy.go",
+			" && p.UpdatedAt.Equal(known.UpdatedAt)", "", "internal/domain/policy", "^TestPolicyThatIsSetAgain"),
 		session("values in Redis are believed while no message arrives", "internal/store/redisstore/sessions.go",
 			"(t.Feed == nil || t.Feed.Fresh())", "true", "internal/store/redisstore", "^TestValueIsBelievedOnly"),
 		session("a plain SET fills", "internal/store/redisstore/client.go",
