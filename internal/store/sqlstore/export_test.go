@@ -22,6 +22,9 @@ type UserRow = userRow
 // SlowestChange is how long one change may take.
 const SlowestChange = tau
 
+// SecretsPage is secretsPage.
+const SecretsPage = secretsPage
+
 // InTurn is inTurn.
 func (db *DB) InTurn(ctx context.Context, f func() error) error { return db.inTurn(ctx, f) }
 

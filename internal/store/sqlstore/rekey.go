@@ -2,8 +2,8 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
+	"iter"
 
 	"gorm.io/gorm"
 
@@ -14,13 +14,45 @@ import (
 
 var _ secondfactor.Vault = (*SecondFactors)(nil)
 
+// secretsPage is how many users one statement reads to find secrets. Most users have none: a statement
+// that looked on until it found one could take longer than a connection waits for an answer.
+const secretsPage = 2000
+
+// secrets are those of all users after one, in the order of their IDs.
+func (s *SecondFactors) secrets(ctx context.Context, after idworker.ID) iter.Seq2[secondfactor.SealedSecret, error] {
+	return func(yield func(secondfactor.SealedSecret, error) bool) {
+		for {
+			var page []secondfactor.SealedSecret
+			err := s.DB.query(ctx, &page, "SELECT id AS user, second_factor_secret AS text FROM users WHERE id > ? ORDER BY id LIMIT ?", int64(after), secretsPage)
+			if err != nil {
+				yield(secondfactor.SealedSecret{}, err)
+				return
+			}
+			for _, one := range page {
+				if after = one.User; one.Text != nil && !yield(one, nil) {
+					return
+				}
+			}
+			if len(page) < secretsPage {
+				return
+			}
+		}
+	}
+}
+
 // Secrets are those of up to limit users after one, confirmed or not, in the order
-// of their IDs. It may read all users, and takes as long as that takes.
+// of their IDs. It may read all users, a page at a time.
 func (s *SecondFactors) Secrets(ctx context.Context, after idworker.ID, limit int) ([]secondfactor.SealedSecret, error) {
 	var all []secondfactor.SealedSecret
-	err := s.DB.gorm.WithContext(ctx).Raw("SELECT id AS user, second_factor_secret AS text FROM users WHERE id > ? AND second_factor_secret IS NOT NULL ORDER BY id LIMIT ?",
-		int64(after), limit).Scan(&all).Error
-	return all, failed("read secrets of second factors", err)
+	for one, err := range s.secrets(ctx, after) {
+		if err != nil {
+			return nil, failed("read secrets of second factors", err)
+		}
+		if all = append(all, one); len(all) == limit {
+			break
+		}
+	}
+	return all, nil
 }
 
 // Reseal replaces secrets by the same ones under another key, each by a statement
@@ -53,21 +85,18 @@ func (s *SecondFactors) Reseal(ctx context.Context, rows []secondfactor.Reseal, 
 	return changed, nil
 }
 
-// Uses counts secrets by the bytes that they begin with. It reads all users.
+// Uses counts secrets by the bytes that they begin with. It reads all users, a page at a time.
 func (s *SecondFactors) Uses(ctx context.Context) (map[[5]byte]int, error) {
-	var rows []struct {
-		Begin   string
-		Secrets int
-	}
-	err := s.DB.gorm.WithContext(ctx).Raw("SELECT HEX(SUBSTR(second_factor_secret, 1, 5)) AS begin, COUNT(*) AS secrets " +
-		"FROM users WHERE second_factor_secret IS NOT NULL GROUP BY 1").Scan(&rows).Error
-	uses := make(map[[5]byte]int, len(rows))
-	for _, r := range rows {
-		var begin [5]byte
-		if b, err := hex.DecodeString(r.Begin); err == nil && len(b) == len(begin) {
-			begin = [5]byte(b)
+	uses := map[[5]byte]int{}
+	for one, err := range s.secrets(ctx, 0) {
+		if err != nil {
+			return nil, failed("count secrets of second factors", err)
 		}
-		uses[begin] += r.Secrets
+		var begin [5]byte
+		if len(one.Text) >= len(begin) {
+			begin = [5]byte(one.Text)
+		}
+		uses[begin]++
 	}
-	return uses, failed("count secrets of second factors", err)
+	return uses, nil
 }
