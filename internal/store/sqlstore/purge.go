@@ -38,11 +38,10 @@ type hadName struct {
 // then: so it is the last that is blanked.
 const renamed = string(audit.UserRenamed)
 
-// names are those that a user has had, and the entries that say so. They are found among
-// all that were ever renamed: nobody floods the record with these.
+// names are those that a user has had, and the entries that say so.
 func (u *Users) names(ctx context.Context, user *account.User) (names []hadName, renames []namedRow, err error) {
 	id := int64(user.ID)
-	err = u.DB.query(ctx, &renames, namedColumns+"action = ? AND target_id + 0 = ? ORDER BY id", renamed, id)
+	err = u.DB.query(ctx, &renames, namedColumns+u.DB.d.about()+" ORDER BY id", renamed, id)
 	renames = slices.DeleteFunc(renames, func(r namedRow) bool { return r.Target == "" }) // done before
 	from := id
 	for i := range renames {
@@ -103,7 +102,7 @@ func (u *Users) forgetName(ctx context.Context, user *account.User, had *hadName
 // Earlier versions have written it there.
 func (u *Users) forgetActs(ctx context.Context, user *account.User, limit int) (int, error) {
 	var admins []int64
-	err := u.DB.query(ctx, &admins, "SELECT actor_id FROM audit_events WHERE action = ? AND target_id + 0 = ?", string(audit.ImpersonationBegan), int64(user.ID))
+	err := u.DB.query(ctx, &admins, "SELECT actor_id FROM audit_events WHERE "+u.DB.d.about(), string(audit.ImpersonationBegan), int64(user.ID))
 	slices.Sort(admins)
 	var met []namedRow
 	for _, admin := range slices.Compact(admins) {
