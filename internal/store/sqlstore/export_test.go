@@ -22,8 +22,8 @@ type UserRow = userRow
 // SlowestChange is how long one change may take.
 const SlowestChange = tau
 
-// SecretsPage is secretsPage.
-const SecretsPage = secretsPage
+// UsersPage is usersPage.
+const UsersPage = usersPage
 
 // InTurn is inTurn.
 func (db *DB) InTurn(ctx context.Context, f func() error) error { return db.inTurn(ctx, f) }

@@ -9,7 +9,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 )
@@ -146,8 +145,6 @@ func (f *HashFormats) Hours(ctx context.Context) (float64, error) {
 	return ago, failed("formats of hashes", err)
 }
 
-const formatsPage = 2000
-
 // Count reads the hashes of all users, in the order of their IDs, and keeps how many users have
 // which format. imported says that an import has ended: then Count also keeps these numbers as
 // those after the last import. It does so without imported, too, if an import may have stopped
@@ -163,20 +160,13 @@ func (f *HashFormats) Count(ctx context.Context, formatOf func(account.PHC) stri
 	if err := f.DB.query(ctx, &stamp, formatsStamp); err != nil {
 		return nil, fmt.Errorf("sqlstore: formats of hashes: %w", err)
 	}
-	for after := idworker.ID(0); ; {
-		var rows []userRow
-		if err := f.DB.query(ctx, &rows, "SELECT id, password_hash FROM users WHERE id > ? ORDER BY id LIMIT ?", int64(after), formatsPage); err != nil {
+	for row, err := range f.DB.everyUser(ctx, "password_hash", 0) {
+		if err != nil {
 			return nil, fmt.Errorf("sqlstore: count formats of hashes: %w", err)
 		}
-		for i := range rows {
-			counted[""]++
-			if format := formatOf(account.NewPHC(rows[i].PasswordHash)); format != "" {
-				counted[format]++
-			}
-			after = idworker.ID(rows[i].ID)
-		}
-		if len(rows) < formatsPage {
-			break
+		counted[""]++
+		if format := formatOf(account.NewPHC(string(row.Text))); format != "" {
+			counted[format]++
 		}
 	}
 	before := map[string]int64{}

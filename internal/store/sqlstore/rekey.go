@@ -14,26 +14,31 @@ import (
 
 var _ secondfactor.Vault = (*SecondFactors)(nil)
 
-// secretsPage is how many users one statement reads to find secrets. Most users have none: a statement
-// that looked on until it found one could take longer than a connection waits for an answer.
-const secretsPage = 2000
+// usersPage is how many users one statement reads of all. One that looked on for what few users have could
+// take longer than a connection waits for an answer.
+const usersPage = 2000
 
-// secrets are those of all users after one, in the order of their IDs.
-func (s *SecondFactors) secrets(ctx context.Context, after idworker.ID) iter.Seq2[secondfactor.SealedSecret, error] {
-	return func(yield func(secondfactor.SealedSecret, error) bool) {
+// A userColumn is what one column has about a user; nil: nothing.
+type userColumn struct {
+	ID   idworker.ID
+	Text []byte
+}
+
+// everyUser reads the ID and a column of all users after one, in the order of their IDs, a page at a time.
+func (db *DB) everyUser(ctx context.Context, column string, after idworker.ID) iter.Seq2[userColumn, error] {
+	return func(yield func(userColumn, error) bool) {
 		for {
-			var page []secondfactor.SealedSecret
-			err := s.DB.query(ctx, &page, "SELECT id AS user, second_factor_secret AS text FROM users WHERE id > ? ORDER BY id LIMIT ?", int64(after), secretsPage)
-			if err != nil {
-				yield(secondfactor.SealedSecret{}, err)
+			var page []userColumn
+			if err := db.query(ctx, &page, "SELECT id, "+column+" AS text FROM users WHERE id > ? ORDER BY id LIMIT ?", int64(after), usersPage); err != nil {
+				yield(userColumn{}, err)
 				return
 			}
-			for _, one := range page {
-				if after = one.User; one.Text != nil && !yield(one, nil) {
+			for _, row := range page {
+				if after = row.ID; !yield(row, nil) {
 					return
 				}
 			}
-			if len(page) < secretsPage {
+			if len(page) < usersPage {
 				return
 			}
 		}
@@ -44,11 +49,14 @@ func (s *SecondFactors) secrets(ctx context.Context, after idworker.ID) iter.Seq
 // of their IDs. It may read all users, a page at a time.
 func (s *SecondFactors) Secrets(ctx context.Context, after idworker.ID, limit int) ([]secondfactor.SealedSecret, error) {
 	var all []secondfactor.SealedSecret
-	for one, err := range s.secrets(ctx, after) {
+	for row, err := range s.DB.everyUser(ctx, "second_factor_secret", after) {
 		if err != nil {
 			return nil, failed("read secrets of second factors", err)
 		}
-		if all = append(all, one); len(all) == limit {
+		if row.Text == nil {
+			continue
+		}
+		if all = append(all, secondfactor.SealedSecret{User: row.ID, Text: row.Text}); len(all) == limit {
 			break
 		}
 	}
@@ -88,13 +96,16 @@ func (s *SecondFactors) Reseal(ctx context.Context, rows []secondfactor.Reseal, 
 // Uses counts secrets by the bytes that they begin with. It reads all users, a page at a time.
 func (s *SecondFactors) Uses(ctx context.Context) (map[[5]byte]int, error) {
 	uses := map[[5]byte]int{}
-	for one, err := range s.secrets(ctx, 0) {
+	for row, err := range s.DB.everyUser(ctx, "second_factor_secret", 0) {
 		if err != nil {
 			return nil, failed("count secrets of second factors", err)
 		}
+		if row.Text == nil {
+			continue
+		}
 		var begin [5]byte
-		if len(one.Text) >= len(begin) {
-			begin = [5]byte(one.Text)
+		if len(row.Text) >= len(begin) {
+			begin = [5]byte(row.Text)
 		}
 		uses[begin]++
 	}

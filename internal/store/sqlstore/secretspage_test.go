@@ -16,7 +16,7 @@ import (
 func TestSecretsAreLookedForAPageAtATime(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		ctx, s := t.Context(), w.factors()
-		users := w.crowd(t, 3*sqlstore.SecretsPage) // who have the IDs of their logins
+		users := w.crowd(t, 3*sqlstore.UsersPage) // who have the IDs of their logins
 		last := users[len(users)-1]
 		w.exec(t, "UPDATE users SET second_factor_secret = ? WHERE id = ?", under(0xa0, 1), int64(last))
 		w.user(t, "nobody")
@@ -36,8 +36,8 @@ func TestSecretsAreLookedForAPageAtATime(t *testing.T) {
 		if uses, err := s.Uses(ctx); err != nil || len(uses) != 1 || uses[[5]byte(under(0xa0, 0))] != 1 {
 			t.Errorf("Uses = %v, %v", uses, err)
 		}
-		if look(nil); most > sqlstore.SecretsPage+1 || most == 0 && w.Dialect() == migrations.MySQL {
-			t.Errorf("a statement reads %d rows, want %d at most", most, sqlstore.SecretsPage+1)
+		if look(nil); most > sqlstore.UsersPage+1 || most == 0 && w.Dialect() == migrations.MySQL {
+			t.Errorf("a statement reads %d rows, want %d at most", most, sqlstore.UsersPage+1)
 		}
 	})
 }
