@@ -133,7 +133,7 @@ func (c codec) decode(key string, id idworker.ID, b []byte) (session.Session, er
 	rest = rest[copy(s.Hash[:], rest):]
 	if b[0] >= withSlot {
 		s.Slot, rest = session.Slot(rest[len(rest)-1]), rest[:len(rest)-1]
-		if s.Slot == 0 && b[0] == withSlot || s.Slot >= session.MaxSlots {
+		if s.Slot == 0 && b[0] != withAuth || s.Slot >= session.MaxSlots {
 			return session.Session{}, errForeign
 		}
 	}

@@ -254,6 +254,12 @@ func FuzzDecodeSigned(f *testing.F) {
 		good := encode(f, secret, s)
 		f.Add(good[:len(good)-macLen])
 	}
+	acts := alive(7)
+	acts.Act, acts.Slot = 9, session.SlotOfAct
+	good := encode(f, secret, acts)
+	good = good[:len(good)-macLen]
+	f.Add(good)
+	f.Add(append(bytes.Clone(good[:len(good)-1]), 0)) // of the slot 0, in which nobody acts
 	f.Add(make([]byte, 66))
 	f.Add(append([]byte{1}, make([]byte, 68)...))
 	f.Add(append(append([]byte{1}, make([]byte, 65)...), 255, 0, 0))
