@@ -15,6 +15,10 @@ import (
 // which waits for one of the rows does not notice.
 const rekeyBatch = 50
 
+// rekeyRead is how many secrets one call asks for: the store reads all users for them, some thousand
+// with a statement.
+const rekeyRead = 2000
+
 // A Vault reads and replaces stored secrets, whether they were confirmed or not.
 type Vault interface {
 	// Secrets are those of up to limit users whose IDs are greater than after, in
@@ -97,7 +101,7 @@ func (r *Rekeyer) Run(ctx context.Context, by audit.Actor, reason string, dry bo
 	}
 	done := Rekeyed{Key: r.Keys.all[0].name()}
 	for after := idworker.ID(0); ; {
-		secrets, err := r.Vault.Secrets(ctx, after, rekeyBatch)
+		secrets, err := r.Vault.Secrets(ctx, after, rekeyRead)
 		if err != nil {
 			return done, fmt.Errorf("secondfactor: rekey: %w", err)
 		}
@@ -105,15 +109,15 @@ func (r *Rekeyer) Run(ctx context.Context, by audit.Actor, reason string, dry bo
 			break
 		}
 		after = secrets[len(secrets)-1].User
-		rows := r.reseal(secrets, &done)
-		if dry || len(rows) == 0 {
-			done.Changed += len(rows)
-			continue
-		}
-		n, err := r.write(ctx, by, rows, reason)
-		done.Changed += n
-		if err != nil {
-			return done, fmt.Errorf("secondfactor: rekey: %w", err)
+		for rows := range slices.Chunk(r.reseal(secrets, &done), rekeyBatch) {
+			n := len(rows)
+			if !dry {
+				n, err = r.write(ctx, by, rows, reason)
+			}
+			done.Changed += n
+			if err != nil {
+				return done, fmt.Errorf("secondfactor: rekey: %w", err)
+			}
 		}
 	}
 	uses, err := r.Vault.Uses(ctx)

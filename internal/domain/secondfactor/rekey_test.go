@@ -20,9 +20,11 @@ type vault struct {
 	before func(secondfactor.Reseal) // called as each row is about to be compared
 	failAt int                       // the write that fails; 0 is none
 	writes int
+	reads  int // calls of Secrets: each may read thousands of users
 }
 
 func (v *vault) Secrets(_ context.Context, after idworker.ID, limit int) (all []secondfactor.SealedSecret, _ error) {
+	v.reads++
 	for id, text := range v.rows {
 		if id > after {
 			all = append(all, secondfactor.SealedSecret{User: id, Text: text})
@@ -123,7 +125,11 @@ func TestRekeyLeavesNothingUnderAnOldKey(t *testing.T) {
 	if dry := run(t, v, both, true); dry.Changed != n || dry.Left() != n || len(v.events) != 0 || opens(t, v, secrets, keys(t, 'a')) != n {
 		t.Errorf("a dry run: %+v, %d events", dry, len(v.events))
 	}
+	v.reads = 0
 	done := run(t, v, both, false)
+	if v.reads != 2 {
+		t.Errorf("%d secrets were read by %d calls, want one and one that finds no more", n, v.reads)
+	}
 	if done.Changed != n || done.Left() != 0 || done.Unknown() != 0 || done.Keys[0] != (secondfactor.KeyUse{ID: done.Key, Secrets: n, Configured: true}) {
 		t.Errorf("Run = %+v", done)
 	}
