@@ -46,6 +46,7 @@ func (s *Sweeper) Request(ctx context.Context, by audit.Actor) (Report, error) {
 		s.Log.InfoContext(ctx, "sweep requested", append([]any{"sweep_id", j.report.ID}, by.LogArgs()...)...)
 		return j.report, nil
 	}
+	s.walking.Store(false)
 	j.report.Finished, j.report.Outcome = time.Now(), Stopped
 	return Report{}, errors.Join(ErrStopped, s.Runs.Finish(ctx, j.report, j.from))
 }

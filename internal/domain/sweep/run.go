@@ -118,11 +118,18 @@ func (s *Sweeper) scheduled(ctx context.Context) {
 	}
 }
 
-// take gets the lease for a new pass, which by has requested; nil: none.
+// take gets the lease for a new pass, which by has requested; nil: none. Until that pass has
+// walked, this instance takes no other: by then it may have lost its lease, and not know that.
 func (s *Sweeper) take(ctx context.Context, by *audit.Actor) (job, error) {
-	if s.walking.Load() { // it may have lost its lease, and not know that yet
+	if !s.walking.CompareAndSwap(false, true) {
 		return job{}, fmt.Errorf("sweep: %w", ErrRunning)
 	}
+	taken := false
+	defer func() {
+		if !taken {
+			s.walking.Store(false)
+		}
+	}()
 	id, err := s.IDs.Next(ctx)
 	if err != nil {
 		return job{}, fmt.Errorf("sweep: %w", err)
@@ -141,14 +148,14 @@ func (s *Sweeper) take(ctx context.Context, by *audit.Actor) (job, error) {
 	if err != nil {
 		return job{}, fmt.Errorf("sweep: %w", err)
 	}
+	taken = true
 	return job{r, from}, nil
 }
 
-// run walks, and notes how it ended.
+// run walks the pass that take has returned, and notes how it ended.
 func (s *Sweeper) run(ctx context.Context, j job) Report {
 	limits := s.Limits.orDefault()
 	p := &pass{Sweeper: s, limits: limits, pace: newPace(limits), report: j.report, cursor: j.from, kept: j.report.Started}
-	s.walking.Store(true)
 	err := guarded(func() error { return p.walk(ctx) })
 	s.walking.Store(false)
 	r, next := &p.report, p.next()
@@ -185,7 +192,9 @@ func (s *Sweeper) run(ctx context.Context, j job) Report {
 	}
 	s.report(ctx, r, err)
 	if s.After != nil && (r.Outcome == Done || r.Outcome == Ceiling) {
-		s.After(ctx)
+		if err := guarded(func() error { s.After(ctx); return nil }); err != nil {
+			s.Log.ErrorContext(ctx, "what follows a sweep panicked; it is tried after the next one", "panic", err)
+		}
 	}
 	return *r
 }

@@ -417,3 +417,52 @@ func TestInstanceWalksOnePassAtATime(t *testing.T) {
 		w.once(t)
 	})
 }
+
+// TestInstanceTakesOnePassAtATime: an instance that stands still between the lease and the
+// first batch has lost the lease when it goes on. It walks then, and no other beside it.
+func TestInstanceTakesOnePassAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.store.fill(sweep.Expired, 10)
+		frozen, awake := make(chan struct{}), make(chan struct{})
+		w.runs.taken = sync.OnceFunc(func() {
+			close(frozen)
+			<-awake
+		})
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = w.Once(t.Context(), audit.Actor{}) })
+		<-frozen
+		w.wait(sweep.DefaultLimits().Lease + time.Second)
+		if _, err := w.Once(t.Context(), audit.Actor{}); !errors.Is(err, sweep.ErrRunning) {
+			t.Errorf("beside a pass that has the lease and stands still: %v, want ErrRunning", err)
+		}
+		close(awake)
+		all.Wait()
+		w.runs.fail = errors.New("no connection")
+		if _, err := w.Once(t.Context(), audit.Actor{}); !errors.Is(err, w.runs.fail) {
+			t.Errorf("without a lease: %v", err)
+		}
+		w.runs.fail = nil
+		w.once(t)
+	})
+}
+
+// TestPanicAfterASweepEndsNoProgram, also of a pass that somebody has requested.
+func TestPanicAfterASweepEndsNoProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		calls := 0
+		w.After = func(context.Context) { calls++; panic("a fault") }
+		w.start(t, "@every 1h")
+		for range 2 {
+			if _, err := w.Request(t.Context(), audit.Actor{}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		w.stop()
+		if calls != 2 {
+			t.Errorf("After was called %d times, want twice", calls)
+		}
+	})
+}

@@ -191,7 +191,7 @@ type Sweeper struct {
 
 	mu    sync.Mutex
 	inbox chan job // nil unless Run runs
-	// walking is set while a pass of this instance walks. What follows is of one pass at a time.
+	// walking is set from before a pass of this instance takes the lease until it has walked. What follows is of one pass at a time.
 	walking atomic.Bool
 	// parts is how far this instance has cleared each part of the policy of a version.
 	parts struct {

@@ -273,10 +273,19 @@ type runs struct {
 	kept    int
 	reports []sweep.Report // that were worth it
 	events  []audit.Event
-	fail    error // of Take
+	fail    error  // of Take
+	taken   func() // called when Take has given the lease
 }
 
 func (b *runs) Take(_ context.Context, r sweep.Report, e *audit.Event, lease time.Duration) (sweep.Cursor, error) {
+	from, err := b.take(r, e, lease)
+	if err == nil && b.taken != nil {
+		b.taken()
+	}
+	return from, err
+}
+
+func (b *runs) take(r sweep.Report, e *audit.Event, lease time.Duration) (sweep.Cursor, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.fail != nil {
