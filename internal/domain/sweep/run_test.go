@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -425,10 +426,13 @@ func TestInstanceTakesOnePassAtATime(t *testing.T) {
 		w := newWorld()
 		w.store.fill(sweep.Expired, 10)
 		frozen, awake := make(chan struct{}), make(chan struct{})
-		w.runs.taken = sync.OnceFunc(func() {
-			close(frozen)
-			<-awake
-		})
+		var first atomic.Bool
+		w.runs.taken = func() {
+			if first.CompareAndSwap(false, true) {
+				close(frozen)
+				<-awake
+			}
+		}
 		var all sync.WaitGroup
 		all.Go(func() { _, _ = w.Once(t.Context(), audit.Actor{}) })
 		<-frozen
