@@ -30,7 +30,7 @@ func (w *world) changes(user idworker.ID, s session.Session) map[string]func(con
 			return err
 		},
 		"Disable": func(ctx context.Context) error { _, err := w.users.Disable(ctx, user, start); return err },
-		"Touch":   func(ctx context.Context) error { return w.sessions.Touch(ctx, s.ID, start.Add(24*time.Hour)) },
+		"Touch":   func(ctx context.Context) error { return w.sessions.Touch(ctx, s.ID, s.Seen.Add(24*time.Hour)) },
 		"Sweep": func(ctx context.Context) error {
 			_, err := w.clear(ctx, time.Now().Add(time.Hour), longAgo, 10)
 			return err

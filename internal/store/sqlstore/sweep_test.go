@@ -124,6 +124,7 @@ func TestSweepVsSweep(t *testing.T) {
 // other one holds; the next pass finds them.
 func TestSweepVsTouch(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
+		w.endedBefore(t, longAgo, longAgo) // of the default times, all would be idle one day
 		logins := w.crowd(t, 600)
 		idle := start.Add(time.Hour)
 		used := idle.Add(time.Minute)
@@ -174,6 +175,7 @@ func TestSweepVsTouch(t *testing.T) {
 // login, is committed between the sweep's look and its write.
 func TestSweepLooksAgainAsItWrites(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
+		w.endedBefore(t, longAgo, longAgo) // of the default times, all would be idle one day
 		touched, renewed := w.user(t, "touched"), w.user(t, "renewed")
 		s := w.beginAt(t, touched, start, start)
 		w.beginAt(t, renewed, start, start)

@@ -114,14 +114,14 @@ func TestTouchAfterLogout(t *testing.T) {
 				if i == 0 {
 					_, err = w.sessions.End(t.Context(), logout(s))
 				} else {
-					err = w.sessions.Touch(t.Context(), s.ID, start.Add(time.Hour+time.Duration(i)*time.Second))
+					err = w.sessions.Touch(t.Context(), s.ID, s.Seen.Add(time.Hour+time.Duration(i)*time.Second))
 				}
 				if err != nil {
 					t.Errorf("%d: %v", i, err)
 				}
 			})
 			before := w.row(t, user)
-			if err := w.sessions.Touch(t.Context(), s.ID, start.Add(24*time.Hour)); err != nil {
+			if err := w.sessions.Touch(t.Context(), s.ID, s.Seen.Add(24*time.Hour)); err != nil {
 				t.Errorf("touch after logout: %v", err)
 			}
 			if r := w.row(t, user); r.Token.Valid || r.Seen.Valid || r.Floor != before.Floor {
@@ -137,7 +137,7 @@ func TestTouchOfTheOldDoesNotTouchTheNew(t *testing.T) {
 		user := w.user(t, "ada")
 		old := w.begin(t, user)
 		newer := w.begin(t, user)
-		if err := w.sessions.Touch(t.Context(), old.ID, start.Add(1000*time.Hour)); err != nil {
+		if err := w.sessions.Touch(t.Context(), old.ID, newer.Seen.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := w.sessions.Get(t.Context(), newer.ID, session.Hash{})
