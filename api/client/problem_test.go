@@ -130,6 +130,7 @@ func FuzzRetryAfter(f *testing.F) {
 func FuzzProblem(f *testing.F) {
 	f.Add([]byte(`{"code":"username_taken","title":"taken","errors":[{"field":"a","message":"b"}],"reasons":["c"]}`))
 	f.Add([]byte(`{"code":"confirmation_required","effect":{"live":{"count":-1}}}`))
+	f.Add([]byte(`{"code":"session_limit","ticket":"t","sessions":[{"id":"7","device":{"name":"a\u001b"},"issued_at":"2026-11-21T09:12:33Z","last_seen_at":"2026-11-21T09:12:33Z","expires_at":"2026-11-21T09:12:33Z","idle_expires_at":"2026-11-21T09:12:33Z"}],"effect":{"live":{"count":9}}}`))
 	f.Add([]byte("{\"code\":\"a\",\"title\":\"\\u001b[2J\",\"detail\":\"\xff\"}"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		p := readProblem(body, typeProblem)
@@ -157,6 +158,12 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"effective_within_ms":9223372036854775807}`))
 	f.Add([]byte(`{"token":"fp_x","session_id":"1"}`))
 	f.Add([]byte(`{"key":"fpk_x","id":"1","user_id":"2","name":"x","scopes":["verify"],"created_at":"2026-11-21T09:12:33.123Z"}`))
+	f.Add([]byte(`{"token":"fp_1TCKi1nFuNhSECRETMARKERWXYZQVJBKGPHXU3Q2FQU","session_id":"1234567890123456789","expires_at":"2026-11-21T11:40:00Z","idle_expires_at":"2026-11-21T11:40:00Z"}`))
+	f.Add([]byte(`{"key":"fpk_1TCKi1nFuNhSECRETMARKERWXYZQVJBKGPHXU2HwMSn","id":"1234567890123456789","user_id":"2","name":"x","scopes":["verify"],"created_at":"2026-11-21T09:12:33.123Z"}`))
+	f.Add([]byte(`{"idle_timeout_seconds":1,"absolute_lifetime_seconds":2,"touch_interval_seconds":1,"version":1,"effect":{"live":{"count":9},"ends_now":{"count":8},"ends_within_hour":{"count":1},"beyond_limit":{"sessions":{"count":1},"users":{"count":1}}}}`))
+	f.Add([]byte(`{"sweeps":[{"id":"7","outcome":"done","started_at":"2026-11-21T09:12:33Z","longest_batch_ms":5}],"events":[{"id":"7","at":"2026-11-21T09:12:33Z","action":"x","old":{}}],"next_cursor":"7"}`))
+	f.Add([]byte(`{"active":true,"sub":"7","username":"a","role":"user","act":{"sub":"9"},"jti":"8","iat":1,"exp":2,"amr":["pwd"]}`))
+	f.Add([]byte(`{"reset_token":"fpr_x","url":"https://a/#fpr_x","expires_at":"2026-11-21T09:12:33Z"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if p, err := decode[wire.PolicyChanged](body); err == nil && (p.IdleTimeout <= 0 || p.Version < 1) {
 			t.Errorf("a policy: %+v", p)

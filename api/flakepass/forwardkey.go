@@ -137,7 +137,7 @@ func verifySignature(keys []ForwardKey, c *claims, method, target string, now ti
 		return errors.New(signatureHeader + " is not what /v1/verify answers")
 	}
 	got, err := base64.RawURLEncoding.Strict().DecodeString(sum)
-	if err != nil || len(got) != sha256.Size {
+	if err != nil || len(got) != sha256.Size || len(sum) != base64.RawURLEncoding.EncodedLen(len(got)) { // the decoder skips ends of lines
 		return errors.New(signatureHeader + " is not what /v1/verify answers")
 	}
 	for i := range c {

@@ -221,6 +221,7 @@ func FuzzCredential(f *testing.F) {
 	f.Add("Basic eDp5", goldenText, 1, 1)
 	f.Add("Bearer "+goldenText+", Bearer "+secondGolden, secondGolden, 2, 2)
 	f.Add("Bearer \xff", "\x00", 1, 1)
+	f.Add("Bearer "+goldenKey, goldenKey, 1, 1)
 	f.Fuzz(func(t *testing.T, auth, extra string, auths, extras int) {
 		header := http.Header{}
 		auths, extras = max(0, min(auths, 3)), max(0, min(extras, 3))

@@ -24,6 +24,9 @@ func FuzzRemoteAnswer(f *testing.F) {
 		}
 	}
 	f.Add([]byte(goodAnswer))
+	f.Add([]byte(strings.Replace(goodAnswer, `"session_id":`, `"act":{"sub":"7"},"expires_at":"2026-11-21T12:40:00.000Z","session_id":`, 1)))
+	f.Add([]byte(strings.Replace(goodAnswer, `"version":3,`, `"version":3,"scopes":[{"role":"admin","idle_ms":2,"absolute_ms":3,"touch_ms":1,"idle_base":"1970-01-01T00:00:00.000Z","absolute_base":"1970-01-01T00:00:00.000Z"}],`, 1)))
+	f.Add([]byte(strings.Replace(goodAnswer, `"state":"refused"`, `"state":"undecided"`, 1)))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		a, err := readAnswer(body, 2, 1)
 		if err != nil {
@@ -55,6 +58,8 @@ const goodStream = "id: A-17\nevent: reset\ndata: {\"covers_ms\":15000,\"bound_m
 // the horizon lies in no future, and nothing before a start counts.
 func FuzzRemoteStream(f *testing.F) {
 	f.Add([]byte(goodStream))
+	f.Add([]byte(goodStream + "id: A-20\nevent: renamed\ndata: {\"user_id\":\"398100274655301632\"}\n\nevent: later\ndata: x\ndata:\n\n"))
+	f.Add([]byte(strings.ReplaceAll(goodStream, "\n", "\r\n")))
 	for _, old := range []string{"reset", "id: A-17\n", "15000", "5000", "1000}", `"elapsed_ms":0`, "412", "\n\n", "event: ", "data: ", "12", "2026"} {
 		for _, other := range []string{"", "resumed", "-1", "9223372036854775807", "null", "\r\n", "\x00", "1e400", "\n"} {
 			f.Add([]byte(strings.Replace(goodStream, old, other, 1)))

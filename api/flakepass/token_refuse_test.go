@@ -140,6 +140,7 @@ func TestChecksumHasOneSpelling(t *testing.T) {
 
 func FuzzParseToken(f *testing.F) {
 	f.Add(goldenText)
+	f.Add(goldenKey)
 	f.Add("")
 	f.Add("fp_")
 	f.Add(goldenText[:45])

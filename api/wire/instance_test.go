@@ -45,6 +45,7 @@ func FuzzInstance(f *testing.F) {
 	f.Add([]byte(`{"id":"x","seen_at":"2026-11-21T11:40:01+02:00","database_ms":1e300}`))
 	f.Add([]byte(`{"id":"x","seen_at":"2026-11-21T11:40:01Z","redis_ms":0.0005}`))
 	f.Add([]byte(`{"id":"x","seen_at":"0000-01-01T00:00:00+01:00"}`))
+	f.Add([]byte(`{"id":"x","seen_at":"0001-01-01T00:00:00.0001Z"}`)) // is written as the zero time
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var one, two wire.Instance
 		if json.Unmarshal(text, &one) != nil || !one.Complete() {

@@ -17,7 +17,7 @@ func FuzzMeIsWhatJSONWrites(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, role, class, device string, id, at int64) {
 		when := func(more int64) wire.Time { return wire.At(time.UnixMilli((at&(1<<41-1) + more))) }
 		m := wire.Me{Username: name, Role: role, Session: wire.Session{
-			ID: wire.ID(id), Device: wire.Device{Class: class, Name: device}, IssuedAt: when(0), LastSeenAt: when(1), ExpiresAt: when(20), IdleExpiresAt: when(999),
+			ID: wire.ID(id), Act: wire.ActOf(wire.ID(at & 3)), Device: wire.Device{Class: class, Name: device}, IssuedAt: when(0), LastSeenAt: when(1), ExpiresAt: when(20), IdleExpiresAt: when(999),
 		}}
 		want, err := json.Marshal(m)
 		if err != nil {

@@ -23,6 +23,9 @@ func AtOrNone(t time.Time, is bool) Time {
 	return At(t)
 }
 
+// IsZero reports whether t is zero as it is written: to the millisecond.
+func (t Time) IsZero() bool { return t.Truncate(time.Millisecond).IsZero() }
+
 // AppendText appends the time as JSON has it, without the quotes. It never fails.
 func (t Time) AppendText(b []byte) ([]byte, error) {
 	at := t.UTC()

@@ -128,6 +128,11 @@ func TestLongTimesAreCut(t *testing.T) {
 func FuzzPolicy(f *testing.F) {
 	f.Add([]byte(`{"idle_timeout_seconds":1,"absolute_lifetime_seconds":9223372036854775807,"touch_interval_seconds":1,"version":1}`))
 	f.Add([]byte(`{"idle_timeout_seconds":300,"absolute_lifetime_seconds":600,"touch_interval_seconds":1,"version":2,"updated_at":"2026-11-21T11:40:01+02:00"}`))
+	f.Add([]byte(`{"idle_timeout_seconds":1,"absolute_lifetime_seconds":1,"touch_interval_seconds":1,"version":1,"updated_at":"0001-01-01T00:00:00.0001Z"}`))
+	f.Add([]byte(`{"idle_timeout_seconds":300,"absolute_lifetime_seconds":600,"touch_interval_seconds":1,"sweep_schedule":"@every 1m","max_sessions":2,"over_limit":"refuse",
+		"device_classes":["phone","other"],"overrides":[{"device_class":"phone","idle_timeout_seconds":60,"max_sessions":1},{"role":"admin","absolute_lifetime_seconds":60}],
+		"limits":{"login_place":[{"count":5,"period_seconds":60}],"login_account":{"count":100,"period_seconds":86400},"login_address":{"count":10,"period_seconds":1},
+		"register":{"count":1,"period_seconds":1},"introspect":{"count":1,"period_seconds":1}},"version":3,"updated_at":"2026-11-21T11:40:01.0005Z","updated_by":"ada","note":"<&>"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var one, two wire.Policy
 		if json.Unmarshal(text, &one) != nil || !one.Complete() {

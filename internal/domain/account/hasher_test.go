@@ -224,7 +224,9 @@ func FuzzVerify(f *testing.F) {
 		foreign = err == nil
 	})
 	for _, s := range []string{h.DecoyHash().Reveal(), "", "$argon2id$v=19$m=64,t=1,p=1$" + b64salt + "$" + b64key,
-		"$argon2id$v=19$m=4294967295,t=1,p=1$" + b64salt + "$" + b64key, "$argon2id$v=19$m=64,t=0,p=0$$", "$$$$$$"} {
+		"$argon2id$v=19$m=4294967295,t=1,p=1$" + b64salt + "$" + b64key, "$argon2id$v=19$m=64,t=0,p=0$$", "$$$$$$",
+		"$2b$04$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "$pbkdf2-sha256$1000$" + b64salt + "$" + b64key,
+		"$over-md5$before$c2FsdA$argon2id$v=19$m=64,t=1,p=1$" + b64salt + "$" + b64key} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

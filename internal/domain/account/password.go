@@ -22,7 +22,7 @@ const (
 
 // CheckPassword says whether p may become the password of the account with
 // that name. It must have 15 to 256 code points and at most 1024 bytes, no
-// control characters, must not contain the username, and must not be one that
+// control characters, must not contain the username or be a part of it, and must not be one that
 // guessers try early; what that means is said at [tooCommon]. There are no
 // rules about kinds of characters: they make people write Passw0rd!.
 //
@@ -67,8 +67,8 @@ func passwordProblems(username, s string, least int) (problems []invalid.Field) 
 		bad(CodeInvalidCharacters, "must not have the character U+FFFD")
 	}
 	folded := fold(s)
-	if containsName(folded, username) {
-		bad(CodeContainsUsername, "must not contain the username")
+	if containsName(folded, username) || n >= least && strings.Contains(string(fold(username)), string(folded)) {
+		bad(CodeContainsUsername, "must not contain the username, or be a part of it")
 	}
 	if n >= least && tooCommon(folded) {
 		bad(CodeTooCommon, "is easy to guess: it is a common word, a repetition or a run of keys; a sentence of a few words is easiest")

@@ -173,6 +173,7 @@ func TestUsernameIsNoPassword(t *testing.T) {
 		{"иван", "это пароль Иван придумал", "contains_username"},
 		{"ren\u00e9", "my password is rene\u0301 here", "contains_username"},
 		{"a-very-long-username", "a-very-long-username", "contains_username"},
+		{"grace.hopper@example.com", "hopper@EXAMPLE.com", "contains_username"},
 		{"", "brave tin goats", ""},
 	} {
 		if got := code(t, check(c.username, c.p), "password"); got != c.code {

@@ -200,11 +200,11 @@ const (
 // NormalizePrefix returns the form in which names that begin with s are kept,
 // and whether there can be any. s is normalised like a name: a Greek sigma at its end
 // counts as the end of a word. If s cannot be part of a name, for example because it has a
-// space, ok is false.
+// space, ok is false, and likewise if its form is longer than a name can be.
 func NormalizePrefix(s string) (prefix string, ok bool) {
 	if s == "" || len(s) > 4*maxUsernameBytes || !utf8.ValidString(s) {
 		return "", false
 	}
 	form, err := usernameForm(s)
-	return form, err == nil
+	return form, err == nil && len(form) <= maxUsernameBytes
 }

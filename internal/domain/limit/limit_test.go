@@ -96,6 +96,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(text)
 	f.Add([]byte(`{"login_place":[{"count":-1,"period_seconds":1e3}]}`))
+	f.Add([]byte(`{"login_place":[{"count":3,"period_seconds":10},{"count":10,"period_seconds":600},{"count":40,"period_seconds":86400},{"count":100,"period_seconds":2592000}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		l, err := limit.Decode(text)
 		if err != nil {

@@ -105,7 +105,7 @@ func deviceName(text string) string {
 		}, text)) // what is in a wrong place is no name
 	}
 	if runes := []rune(name); len(runes) > MaxDeviceName {
-		name = strings.TrimSpace(string(runes[:MaxDeviceName]))
+		return deviceName(string(runes[:MaxDeviceName])) // what the cut has left may be in a wrong place
 	}
 	return name
 }

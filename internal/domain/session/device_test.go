@@ -66,6 +66,12 @@ func FuzzParseDevice(f *testing.F) {
 	for _, class := range append(policy.DefaultClasses(), "", "watch") {
 		f.Add(class, "Ada’s\u202e 👨\u200d👩 \xff phone")
 	}
+	// Letters that may stand only beside others, which the cut takes away (RFC 5892, appendix A).
+	for _, name := range []string{
+		strings.Repeat("a", 62) + "l·l", "・" + strings.Repeat("a", 64) + "ア", strings.Repeat("a", 62) + "\u0628\u200c\u0627", strings.Repeat("a", 63) + "\u0375α",
+	} {
+		f.Add("phone", name)
+	}
 	f.Fuzz(func(t *testing.T, class, name string) {
 		d, err := session.ParseDevice(policy.DefaultClasses(), class, name, "")
 		if err != nil {

@@ -138,6 +138,10 @@ func FuzzImportLines(f *testing.F) {
 	f.Add([]byte(`{"username":"ada","created":1}` + "\n" + `{"username":"b"}`))
 	f.Add([]byte("username,hash\nada,secret-in-the-wrong-place\n\"a\n"))
 	f.Add([]byte("\ufeffusername\r\n\r\nx\r\n"))
+	f.Add([]byte("{\"username\":\"a\"}\n" + strings.Repeat(" ", 70000)))
+	f.Add([]byte("\xff\nx\n{\"username\":\"a\"}\n{\"username\":\"b\"}"))
+	f.Add([]byte("username,aliases\n\"a\nb\",c\nd,e f"))
+	f.Add([]byte(`{"username":"a","created":{"a":1,"a":2}}` + "\n" + `{"Username":"a"}` + "\nnull"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		file := newImportFile(bytes.NewReader(text))
 		lines, err := file.lines()
@@ -149,7 +153,7 @@ func FuzzImportLines(f *testing.F) {
 			if i == 0 {
 				line = bytes.TrimPrefix(line, []byte("\ufeff"))
 			}
-			if len(bytes.TrimSpace(line)) > 0 {
+			if len(line) > maxLine || len(bytes.TrimSpace(line)) > 0 { // what is too long is not looked at
 				want++
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"html"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
@@ -91,12 +92,13 @@ func TestOtherSitesCannotSendTheForm(t *testing.T) {
 
 func FuzzForm(f *testing.F) {
 	for _, body := range []string{"", "code=CODE&username=grace&password=short", "code=CODE&username=%22%3E%3Cscript%3E&password=x",
-		"code=CODE;username=x", "code=CODE&username=%ff%00&password=%ff", "%", "code=CODE&code=CODE", "code=CODE&username=a&password=" + strings.Repeat("%C3%A9", 300)} {
+		"code=CODE;username=x", "code=CODE&username=%ff%00&password=%ff", "%", "code=CODE&code=CODE", "code=CODE&username=%25s&password=x", "code=CODE&username=a&password=" + strings.Repeat("%C3%A9", 300)} {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		w := newWorld(t)
-		page := w.do(postRaw(strings.ReplaceAll(body, "CODE", w.code)))
+		page := httptest.NewRecorder() // w.do looks for texts that are not filled in, and a name may look like one
+		w.h.ServeHTTP(page, postRaw(strings.ReplaceAll(body, "CODE", w.code)))
 		if page.Code >= 500 {
 			t.Fatalf("status %d", page.Code)
 		}

@@ -64,6 +64,7 @@ func FuzzTyped(f *testing.F) {
 	f.Add("action=login&actor=x" + strings.Repeat("%C3%A9", 60) + "&since=2026-01-01T00:00&before=7")
 	f.Add("since=%00&until=2090-01-01&before=0&target=%ff&version=-1")
 	f.Add("note=%ff")
+	f.Add("overrides=role:a%3Dnone%0Aclass:b%3Dtouch:1m,idle:2m&over_limit=replace_oldest&sessions=%2B5&since=2026-01-01T00:00:05.9999&until=0001-01-01T00:00")
 	f.Add("actor=a%26target%3Db%25+%2B%23&target=c%3D")
 	f.Add("actor=" + strings.Repeat("x", 1025) + "&since=0001-01-01")
 	f.Add("note=" + strings.Repeat("%C3%A9", 1200) + "&actor=" + strings.Repeat("%C3%A9", 100))

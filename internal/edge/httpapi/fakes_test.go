@@ -251,6 +251,11 @@ func (c codes) Check(ctx context.Context, by audit.Actor, u *account.User, code 
 	return c.accountsWorld.Check(ctx, by, u, code)
 }
 
+// Redeem knows no ticket.
+func (codes) Redeem(string) (secondfactor.Holder, error) {
+	return secondfactor.Holder{}, secondfactor.ErrTicket
+}
+
 // alone is the Store of a world without other instances.
 type alone struct{ session.Store }
 

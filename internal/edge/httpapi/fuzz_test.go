@@ -32,6 +32,9 @@ func FuzzBody(f *testing.F) {
 		`{"username":"\ud800","password":"violet tram sings at noon"}`,
 		`{"username":null,"password":{}}`,
 		`{"username":"a\u0000b","password":"\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000"}`,
+		`{"ticket":"x"}`, `{"ticket":"x","end_session":"9"}`, `{"username":"a","password":"b","ticket":"x"}`,
+		`{"username":"alice","password":"violet tram sings at noon","code":"123456","end_session":"0","device_credential":"fpd_x"}`,
+		`{"username":"violettramsings1","password":"violettramsings"}`, // a part of the name, which an answer repeats
 		`{"role":"admin"}`, `[]`, `null`, ``, ` `, `{`, `{}`, `{}{}`, `"x"`, `1e400`,
 		"\xff", "\ufeff{}", `{"username":` + strings.Repeat(`[`, 50),
 		`{"username":"` + strings.Repeat("a", 70) + `"}`,

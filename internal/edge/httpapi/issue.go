@@ -60,7 +60,7 @@ func (s *server) issue(c *gin.Context) error {
 	by.By.Address, by.Device = clientaddr.Text(by.Address), device
 	by.Credential, _ = ratelimit.ParseDeviceCredential(string(in.Credential)) // as at a login
 	if at.IsValid() {
-		by.Address = at
+		by.Address = at.Unmap() // as that of a connection
 	}
 	begun, err := s.Own.Issue(c.Request.Context(), by, ask)
 	if full, ok := errors.AsType[*login.NoRoomError](err); ok {

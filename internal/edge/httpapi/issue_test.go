@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func TestIssueAnswersWithTheToken(t *testing.T) {
 	key, row := mintKey(servicekey.Issue)
 	w := &world{plain: true}
 	h := handler(t, w, func(o *httpapi.Options) { o.Keys = keysOver(row) })
-	a := issue(t, h, "Bearer "+key.Reveal(), `{"external_id":"crm-1","create":true,"method":"sms","auth_time":"2026-11-25T09:12:33+08:00","device":{"class":"phone","name":"Pixel"},"client_ip":"2001:db8::1","end_session":"9","code":"123456"}`)
+	a := issue(t, h, "Bearer "+key.Reveal(), `{"external_id":"crm-1","create":true,"method":"sms","auth_time":"`+time.Now().Add(-time.Hour).In(time.FixedZone("", 8*60*60)).Format(time.RFC3339)+`","device":{"class":"phone","name":"Pixel"},"client_ip":"2001:db8::1","end_session":"9","code":"123456"}`)
 	if a.status != http.StatusOK || !strings.Contains(a.body, `"token":"fp_`) || !strings.Contains(a.body, `"user_id":"7"`) || !strings.Contains(a.body, `"created":false`) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
@@ -41,7 +42,7 @@ func TestIssueAnswersWithTheToken(t *testing.T) {
 		{`{"user_id":"7","method":"smoke"}`, "method"},
 		{`{"user_id":"seven","method":"sms"}`, "user_id"},
 		{`{"user_id":"7","method":"sms","auth_time":"yesterday"}`, "auth_time"},
-		{`{"user_id":"7","method":"sms","auth_time":"2031-01-01T00:00:00Z"}`, "auth_time"},
+		{`{"user_id":"7","method":"sms","auth_time":"` + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + `"}`, "auth_time"},
 		{`{"user_id":"7","method":"sms","auth_time":"0001-01-01T00:00:00Z"}`, "auth_time"}, // a zero time of Go
 		{`{"user_id":"7","method":"sms","auth_time":""}`, "auth_time"},
 		{`{"user_id":"7","method":"sms","auth_time":"` + hourAgo + `+24:00"}`, "auth_time"},
@@ -75,8 +76,8 @@ func TestIssueKnowsTheDevice(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	w.plain = false
-	issue(t, h, "Bearer "+key.Reveal(), `{"user_id":"7","method":"sms","code":"123456","client_ip":"192.0.2.7","device_credential":"`+in.Device+`"}`)
-	if len(w.tries) != 1 || w.tries[0].Credential.Reveal() != in.Device {
+	issue(t, h, "Bearer "+key.Reveal(), `{"user_id":"7","method":"sms","code":"123456","client_ip":"::ffff:192.0.2.7","device_credential":"`+in.Device+`"}`)
+	if len(w.tries) != 1 || w.tries[0].Credential.Reveal() != in.Device || w.tries[0].Address != netip.MustParseAddr("192.0.2.7") {
 		t.Errorf("tried %+v", w.tries)
 	}
 }
@@ -139,6 +140,7 @@ func FuzzIssue(f *testing.F) {
 	for _, body := range []string{
 		`{"user_id":"7","method":"sms"}`, `{"external_id":"a","create":true,"username":"b","method":"sms","auth_time":"2026-11-25T09:12:33Z"}`, `{"create":1}`,
 		`{"method":"sms","client_ip":"::1","end_session":"0","code":"000000","device":{"class":"phone","name":"\u0000","id":"x"}}`, `{"auth_time":"+292277026596-12-04T15:30:08Z"}`,
+		`{"user_id":"7","method":"sms","auth_time":null}`, `{"user_id":"7","method":"sms","client_ip":"fe80::1%eth0"}`, `{"user_id":"7","method":"sms","client_ip":"::ffff:1.2.3.4","device_credential":"fpd_x"}`,
 	} {
 		f.Add([]byte(body))
 	}

@@ -109,6 +109,7 @@ func FuzzQuery(f *testing.F) {
 	for _, query := range []string{
 		"", "limit=5", "limit=200&cursor=412873650192384001", "name=al", "name=%C3%A9&limit=1", "limit=%35", "limit=+5", "cursor=%31",
 		"limit=5&limit=6", "cursor=0", "colour=x", "limit", "&&&", "a;b", "%", "name=%00", "name=%ff", "name=" + strings.Repeat("a", 300), "=x", "limit=１",
+		"device_class=phone", "device_class=", "name=al&cursor=bob",
 	} {
 		f.Add(query)
 	}
@@ -129,7 +130,8 @@ func FuzzQuery(f *testing.F) {
 			values, err := url.ParseQuery(query)
 			understood := err == nil
 			for name, all := range values {
-				understood = understood && len(all) == 1 && utf8.ValidString(all[0]) && (name == "limit" || name == "cursor" || name == "name" && path == "/v1/admin/users")
+				understood = understood && len(all) == 1 && utf8.ValidString(all[0]) && (name == "limit" || name == "cursor" || name == "name" && path == "/v1/admin/users" ||
+					name == "device_class" && all[0] != "" && path == "/v1/admin/sessions")
 			}
 			switch {
 			case resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusUnprocessableEntity:

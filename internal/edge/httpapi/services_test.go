@@ -152,7 +152,7 @@ func FuzzVerifications(f *testing.F) {
 		`{"tokens":["` + flakepass.NewToken(9).Reveal() + `"]}`, `{"tokens":["x",""]}`, `{"used":[` + use + `]}`,
 		`{"tokens":null}`, `{"tokens":[null]}`, `{"tokens":{}}`, `{"used":[{}]}`, `{"tokens":[],"used":[]}`, `{"used":[null]}`,
 		strings.Replace(`{"used":[`+use+`]}`, "5", "-9223372036854775808", 1), strings.Replace(`{"used":[`+use+`]}`, "5", "1e300", 1),
-		strings.Replace(`{"used":[`+use+`]}`, "AAA", "==\u00e9", 1), `{"tokens":[` + strings.Repeat(`"",`, 100) + `""]}`,
+		strings.Replace(`{"used":[`+use+`]}`, "AAA", "==\u00e9", 1), `{"tokens":[` + strings.Repeat(`"",`, 100) + `""]}`, `{"tokens":["x"],"passive":[0]}`, `{"tokens":["x"],"passive":[-1,9223372036854775808]}`,
 	} {
 		f.Add([]byte(body))
 	}

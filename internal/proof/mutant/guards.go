@@ -24,6 +24,7 @@ func guards() []Mutant {
 		guard("without a condition every sender is believed", "api/flakepass/forwarded.go", "if len(f.From) == 0 && len(f.Keys) == 0 {", "if false {", "^TestForwarded"),
 		guard("a signature does not matter", "api/flakepass/forwardkey.go", "case !good:", "case !good && len(keys) == 0:", "^TestForwarded|^TestSignature"),
 		guard("a signature is good for ever", "api/flakepass/forwardkey.go", "case age > ForwardWindow || age < -ForwardWindow:", "case false:", "^TestSignature"),
+		guard("a signature has several spellings", "api/flakepass/forwardkey.go", " || len(sum) != base64.RawURLEncoding.EncodedLen(len(got)) {", " {", "^FuzzForwarded$"),
 		guard("the method is not signed", "api/flakepass/forwardkey.go", "at, method, path} {", "at, path} {", "^TestSignature"),
 		guard("the path is not signed", "api/flakepass/forwardkey.go", "at, method, path} {", "at, method, path[:0]} {", "^TestSignature"),
 		guard("the parts of what is signed run together", "api/flakepass/forwardkey.go", "[]byte(part + \"\\n\")", "[]byte(part)", "^TestSignature"),

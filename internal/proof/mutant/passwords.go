@@ -21,6 +21,9 @@ func passwords() []Mutant {
 			Name: "passwords: an invited admin is the last one", File: store + "/accounts.go",
 			Old: "AND password_hash <> '' ", New: "", Package: store, Test: "^TestInvitedAdminIsNotTheLast$",
 		}, {
+			Name: "passwords: a part of the name is one", File: account + "/password.go",
+			Old: " || n >= least && strings.Contains(string(fold(username)), string(folded))", New: "", Package: account, Test: "^TestUsernameIsNoPassword$",
+		}, {
 			Name: "passwords: a stolen one is looked up in one spelling", File: account + "/secret.go",
 			Old: "return []string{p.reveal(), p.typed.Reveal()}", New: "return []string{p.reveal()}", Package: account, Test: "^TestStolenPassword",
 		}, {

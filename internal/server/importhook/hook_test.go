@@ -442,6 +442,11 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"result":"right","external_id":"7"}`))
 	f.Add([]byte(`{"result":"right","role":"admin"}`))
 	f.Add([]byte(`{"result":"wrong","result":"right"}`))
+	f.Add([]byte(`{"result":"right","username":"ADA","role":"user","disabled":true,"external_id":null}`))
+	f.Add([]byte(`{"result":"right","username":"ADA","role":"user","disabled":true,"external_id":"7"}`))
+	f.Add([]byte(`{"Result":"right"}`))
+	f.Add([]byte(`{"result":"right","external_id":"\ud800"}`))
+	f.Add([]byte(`{"result":"unknown","username":"eve","external_id":"\u0000"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		said, err := parse(text, "ada")
 		var loose map[string]any

@@ -260,6 +260,17 @@ func FuzzDecodeSigned(f *testing.F) {
 	good = good[:len(good)-macLen]
 	f.Add(good)
 	f.Add(append(bytes.Clone(good[:len(good)-1]), 0)) // of the slot 0, in which nobody acts
+	for _, s := range []session.Session{
+		{ID: 7, Slot: 1}, {ID: 7, Slot: 1, Ended: session.LoggedOut}, {ID: 7, Slot: session.MaxSlots - 1, Device: session.DeviceOf("tv", "")},
+		{ID: 7, Auth: &session.Auth{Method: "sms", At: time.UnixMilli(1)}},
+		{ID: 7, Slot: 2, Device: session.DeviceOf("tv", ""), Auth: &session.Auth{Method: "sms", At: time.UnixMilli(-1)}},
+		{ID: 7, Act: 9, Slot: session.SlotOfAct, Device: session.DeviceOf("tv", "")},
+	} {
+		good := encode(f, secret, s)
+		f.Add(good[:len(good)-macLen])
+	}
+	f.Add(append([]byte{5}, make([]byte, 68)...))            // no room for the time
+	f.Add(append(append([]byte{4}, make([]byte, 67)...), 1)) // no room for who acts
 	f.Add(make([]byte, 66))
 	f.Add(append([]byte{1}, make([]byte, 68)...))
 	f.Add(append(append([]byte{1}, make([]byte, 65)...), 255, 0, 0))

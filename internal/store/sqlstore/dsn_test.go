@@ -130,6 +130,8 @@ func FuzzMySQLSource(f *testing.F) {
 	for _, seed := range []string{
 		"mysql://ada:secret@db:3306/pass?tls=true", "mysql://a:%40%2F@[::1]/x?charset=gbk&autocommit=0", "mysql://a%3Ab:c@d/e",
 		"mysql://a:b@c/d?x=1/2&y=%2F", "mysql://@h/n", "mysql://u@h/", "mysql://:p@h/n", "mysql://a@b:/c?d", "mysql://a:b@(c)/d(e)", "mysql://h/%2F%3F", "mysql://0@]/0",
+		"mysql://a:b@c/d?strict=1", "mysql://a:b@c/d?timeout=-1s", "mysql://a:b@c/d?readTimeout=1ns&writeTimeout=1h&timeTruncate=1us", "mysql://a:b@[fe80::1%25eth0]:3307/x",
+		"mysql://a:b@c/d?tls=preferred&compress=1&maxAllowedPacket=-1&loc=Local", "mysql://a:b@c/d?connectionAttributes=a:b%2Fc&=x&\xff=1",
 	} {
 		f.Add(seed)
 	}

@@ -33,7 +33,7 @@ func MySQLSource(text string) (string, error) {
 		return "", errors.New("sqlstore: the host in the database URL is none")
 	}
 	// A DSN ends its credentials at the last slash, and its user at a colon.
-	c, err := mysql.ParseDSN("tcp(x)/?" + strings.ReplaceAll(u.RawQuery, "/", "%2F"))
+	c, err := parseDSN("tcp(x)/?" + strings.ReplaceAll(u.RawQuery, "/", "%2F"))
 	if err != nil {
 		return "", errors.New("sqlstore: the database URL has a parameter that go-sql-driver does not take")
 	}
@@ -48,11 +48,21 @@ func MySQLSource(text string) (string, error) {
 
 // MySQLSourceDSN is [MySQLSource] for what is a DSN already.
 func MySQLSourceDSN(dsn string) (string, error) {
-	c, err := mysql.ParseDSN(dsn)
+	c, err := parseDSN(dsn)
 	if err != nil {
 		return "", errors.New("sqlstore: not a DSN of go-sql-driver")
 	}
 	return format(c)
+}
+
+// parseDSN is [mysql.ParseDSN], which panics on a parameter that it took once.
+func parseDSN(dsn string) (c *mysql.Config, err error) {
+	defer func() {
+		if recover() != nil {
+			c, err = nil, errors.New("a parameter that go-sql-driver takes no more")
+		}
+	}()
+	return mysql.ParseDSN(dsn)
 }
 
 // format sets what the statements of this package count on.
@@ -69,9 +79,11 @@ func format(c *mysql.Config) (string, error) {
 	c.RejectReadOnly = false // the driver would leave the server without its reason; see refusedWrite
 	c.ParseTime = true
 	c.Loc = time.UTC
-	c.Timeout = cmp.Or(c.Timeout, time.Second)
-	c.ReadTimeout = cmp.Or(c.ReadTimeout, 2*tau)
-	c.WriteTimeout = cmp.Or(c.WriteTimeout, 2*tau)
+	for limit, usual := range map[*time.Duration]time.Duration{&c.Timeout: time.Second, &c.ReadTimeout: 2 * tau, &c.WriteTimeout: 2 * tau} {
+		if *limit <= 0 { // less than none would be none
+			*limit = usual
+		}
+	}
 	ours := map[string]string{
 		"autocommit": "1",
 		// Less than tau: it is the database that gives up, so nothing happens
