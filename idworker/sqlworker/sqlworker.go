@@ -182,14 +182,14 @@ const (
 
 // words are the pieces of SQL in which the dialects differ.
 type words struct {
-	now    string // the database's clock, in Unix milliseconds
+	now    string // the database's clock, in Unix milliseconds, whatever the time zone of the session
 	insert string // insert, and change nothing if the key is there already
 }
 
 func (d Dialect) words() (words, error) {
 	switch d {
 	case MySQL:
-		return words{now: "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)", insert: "INSERT IGNORE"}, nil
+		return words{now: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000", insert: "INSERT IGNORE"}, nil
 	case SQLite:
 		return words{now: "CAST(unixepoch('subsec') * 1000 AS INTEGER)", insert: "INSERT OR IGNORE"}, nil
 	}

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"encoding/binary"
 	"time"
 
@@ -38,7 +39,8 @@ const (
 // share stays used.
 func (g Count) under(r limit.Rule, now int64) Count {
 	per := r.Per.Milliseconds()
-	used, told := max(0, g.Full-now), max(0, g.Told-now)
+	before := cmp.Or(g.Period, per)
+	used, told := used(g.Full, now, before), used(g.Told, now, before)
 	if was := g.Period; was > 0 && was != per {
 		scale := func(n int64) int64 { return int64(float64(n) / float64(was) * float64(per)) }
 		used, told = scale(used), scale(told)
@@ -48,6 +50,17 @@ func (g Count) under(r limit.Rule, now int64) Count {
 	return g
 }
 
+// used is for how long it takes until all attempts of a period are there again. If that is
+// more than two periods, the clock was ahead by more than one when this was counted. By then
+// all that was used before was there again, so none of it counts: nobody would have an
+// attempt until that time had come.
+func used(full, now, per int64) int64 {
+	if full-now > 2*per {
+		return 0
+	}
+	return max(0, full-now)
+}
+
 // take returns g after one more attempt, or says why there is none. The attempt also
 // counts against the share of its network; network 0 is none.
 func (g Count) take(l *limit.Limits, network uint32, now int64) (Count, *LimitedError) {
@@ -55,7 +68,7 @@ func (g Count) take(l *limit.Limits, network uint32, now int64) (Count, *Limited
 	g = g.under(r, now)
 	if network != 0 {
 		share := l.LoginNetwork()
-		list, at := g.network(network, now)
+		list, at := g.network(network, now, share)
 		full := max(now, int64(binary.BigEndian.Uint32(list[at+4:]))*1000) + share.Interval().Milliseconds()
 		if err := over("login-network", share, full, now); err != nil {
 			return g, err
@@ -77,7 +90,7 @@ func (g Count) giveBack(l *limit.Limits, network uint32, now int64) Count {
 	g = g.under(r, now)
 	g.Full = max(now, g.Full-r.Interval().Milliseconds())
 	if network != 0 {
-		list, at := g.network(network, now)
+		list, at := g.network(network, now, l.LoginNetwork())
 		full := int64(binary.BigEndian.Uint32(list[at+4:]))*1000 - l.LoginNetwork().Interval().Milliseconds()
 		binary.BigEndian.PutUint32(list[at+4:], seconds(max(now, full)))
 		g.Networks = list
@@ -114,13 +127,16 @@ func (g Count) Unused(now int64) bool {
 
 // network returns a copy of the list, in which networks that have all their
 // attempts are left out, and where the entry of that one begins in it.
-func (g Count) network(network uint32, now int64) (list []byte, at int) {
+func (g Count) network(network uint32, now int64, share limit.Rule) (list []byte, at int) {
 	list = make([]byte, 0, min(len(g.Networks)+networkEntry, networksKept*networkEntry))
 	at, least, leastAt := -1, uint32(0), 0
 	for rest := g.Networks; len(rest) >= networkEntry; rest = rest[networkEntry:] {
 		hash, full := binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:])
-		if hash != network && int64(full)*1000 <= now {
-			continue
+		if used(int64(full)*1000, now, share.Per.Milliseconds()) == 0 {
+			if hash != network {
+				continue
+			}
+			full = 0
 		}
 		if len(list) == 0 || full < least {
 			least, leastAt = full, len(list)
@@ -128,7 +144,7 @@ func (g Count) network(network uint32, now int64) (list []byte, at int) {
 		if hash == network {
 			at = len(list)
 		}
-		list = append(list, rest[:networkEntry]...)
+		list = binary.BigEndian.AppendUint32(append(list, rest[:4]...), full)
 	}
 	if at >= 0 {
 		return list, at

@@ -33,6 +33,14 @@ func starts() []Mutant {
 			Old: "patiently(ctx, s.cfg.DatabaseWait, s.log, (&sqlstore.Settings{DB: s.db}).CacheKey)", New: "(&sqlstore.Settings{DB: s.db}).CacheKey(ctx)",
 			Package: "internal/server/run", Test: "^TestADatabaseThatIsSlow",
 		}, {
+			Name: "a policy is set by a clock that is a year ahead", File: "internal/store/sqlstore/policies.go",
+			Old: "ahead > s.DB.ahead {", New: "ahead < -s.DB.ahead {",
+			Package: "internal/store/sqlstore", Test: "^TestPolicyIsNotSetBy.*/^SQLite$",
+		}, {
+			Name: "a clock that was ahead closes an account to a network", File: "internal/domain/ratelimit/count.go",
+			Old: "if full-now > 2*per {", New: "if false {",
+			Package: "internal/domain/ratelimit", Test: "^TestCountsGoByTheClock",
+		}, {
 			Name: "all databases of a Redis have one key", File: "internal/store/redisstore/codec.go",
 			Old: "if number == 0 {", New: "if number >= 0 {",
 			Package: "internal/store/redisstore", Test: "^TestListenBelieves",

@@ -132,6 +132,9 @@ func (byChance) Next(context.Context) (idworker.ID, error) {
 	l := idworker.Default()
 	now := time.Now()
 	first := l.Smallest(now)
-	room := max(2, int64(l.Smallest(now.Add(l.Unit))-first)) // none if the clock is before the first ID
-	return first + idworker.ID(1+rand.Int64N(room-1)), nil   //nolint:gosec // a key, not a secret
+	room := int64(l.Smallest(now.Add(l.Unit)) - first)
+	if room < 2 { // the clock is before the first ID
+		room = 1 << 22
+	}
+	return first + idworker.ID(1+rand.Int64N(room-1)), nil //nolint:gosec // a key, not a secret
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"math"
 	"strconv"
 	"time"
 
@@ -80,8 +81,14 @@ func (db *DB) SetExactly(n int64) { db.exactly = n }
 // SetHurry sets how long a count reads on for the sake of a smaller error.
 func (db *DB) SetHurry(d time.Duration) { db.hurry = d }
 
-// SetNow stops the clock by which this instance has the database stamp.
-func (db *DB) SetNow(at time.Time) { db.d.now = strconv.FormatInt(at.UnixMilli(), 10) }
+// SetNow stops the clock by which this instance has the database stamp. It may be far from that of the machine.
+func (db *DB) SetNow(at time.Time) {
+	db.d.now = strconv.FormatInt(at.UnixMilli(), 10)
+	db.ahead = math.MaxInt64
+}
+
+// SetAhead sets how far ahead of the machine that clock may be when a policy is set.
+func (db *DB) SetAhead(d time.Duration) { db.ahead = d }
 
 // Record writes e by a permit for by, who needs that.
 func (db *DB) Record(by audit.Actor, need audit.Need, e audit.Event) error {

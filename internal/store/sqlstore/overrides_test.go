@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -496,5 +497,26 @@ func TestPolicyThatChangesIsNoFailureOfTheDatabase(t *testing.T) {
 		if r := once(t, s); r.Outcome != sweep.Ceiling || r.Cleared != 0 || r.Detail != sweep.ErrChanged.Error() {
 			t.Errorf("%d cleared, %s: %q", r.Cleared, r.Outcome, r.Detail)
 		}
+	})
+}
+
+// TestPolicyIsNotSetByAClockThatIsAhead: what a policy ends is ended up to a moment by the clock of the database, for
+// good. By a clock that is a year ahead nobody could log in for a year.
+func TestPolicyIsNotSetByAClockThatIsAhead(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		before, err := w.settings().LoadPolicy(t.Context())
+		must(t, err)
+		w.SetNow(time.Now().Add(2 * time.Hour))
+		w.SetAhead(time.Hour)
+		_, err = w.settings().SetPolicy(t.Context(), before.Version, before, audit.Event{ID: w.ids.next(0), By: shell, Action: audit.PolicyChanged})
+		if err == nil || !strings.Contains(err.Error(), "the clock of the database is 2h0m0s ahead of this machine's") {
+			t.Errorf("by a clock that is two hours ahead: %v", err)
+		}
+		if now, err := w.settings().LoadPolicy(t.Context()); err != nil || now.Version != before.Version {
+			t.Errorf("version %d is in force, %v; want %d", now.Version, err, before.Version)
+		}
+		w.SetNow(time.Now().Add(30 * time.Minute))
+		w.SetAhead(time.Hour)
+		w.set(t, nothing)
 	})
 }

@@ -53,6 +53,9 @@ func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy) err
 	if inForce.Version != version {
 		return policy.ErrVersion
 	}
+	if ahead := time.Until(fromMillis(row.Now)); ahead > s.DB.ahead {
+		return fmt.Errorf("the clock of the database is %v ahead of this machine's: set both right, and try again", ahead.Round(time.Second))
+	}
 	next = inForce.Succeed(next, fromMillis(row.Now))
 	terms, err := next.EncodeTerms()
 	if err != nil {
@@ -85,6 +88,10 @@ func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy) err
 	return tx.Exec("INSERT INTO policies ("+policyColumns+", limits) SELECT "+policyColumns+
 		", ? FROM settings WHERE scope = 'global'", limits).Error
 }
+
+// maxAhead is how far ahead of this machine the clock of the database may be when a policy is set. A policy says of all
+// logins before a moment by that clock that they are over, for good: until that moment nobody could log in.
+const maxAhead = time.Hour
 
 const policyColumns = "scope, version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, max_sessions, terms, updated_at, updated_by, note"
 

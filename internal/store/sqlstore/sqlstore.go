@@ -58,6 +58,7 @@ type DB struct {
 
 	exactly int64         // entries of an index that are counted one by one
 	hurry   time.Duration // how long a count reads on for a smaller error
+	ahead   time.Duration // see maxAhead
 
 	overLimit audit.IDs // see RecordOverLimit; nil: no event is written
 }
@@ -98,7 +99,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxLifetime(30 * time.Minute)
-	db := &DB{gorm: g, sql: pool, d: d, late: late, from: from, conns: conns, exactly: exactly, hurry: hurry}
+	db := &DB{gorm: g, sql: pool, d: d, late: late, from: from, conns: conns, exactly: exactly, hurry: hurry, ahead: maxAhead}
 	if d.name == migrations.SQLite {
 		db.turn = make(chan struct{}, 1)
 	}
