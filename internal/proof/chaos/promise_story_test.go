@@ -48,12 +48,13 @@ func TestAnIdleEndIsFinal(t *testing.T) {
 
 		// The row gets the use here. That there comes within the touch interval.
 		logins := w.logins(t, 4, time.Hour, touch+100*time.Millisecond)
+		used := time.Now().Add(-time.Second) // later than the rows have it now, however long the uses take
 		for _, l := range logins {
 			there.me(t.Context(), l, true)
-			here.me(t.Context(), l, false)
+			testenv.Eventually(t, patience, func() bool { return here.me(t.Context(), l, false).status == http.StatusOK }, "a use")
 		}
 		testenv.Eventually(t, patience, func() bool {
-			return w.number(t, "SELECT COUNT(*) FROM users WHERE token_seen_at > ? AND id <> ?", time.Now().Add(-touch).UnixMilli(), int64(probe.user)) == int64(len(logins))
+			return w.number(t, "SELECT COUNT(*) FROM users WHERE token_seen_at > ? AND id <> ?", used.UnixMilli(), int64(probe.user)) == int64(len(logins))
 		}, "the uses are written")
 		for _, l := range logins {
 			there.me(t.Context(), l, false)

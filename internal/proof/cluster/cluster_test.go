@@ -28,7 +28,7 @@ func poolAs(t *testing.T, user, addr string) *sql.DB {
 	t.Helper()
 	c := mysql.NewConfig()
 	c.User, c.Net, c.Addr, c.DBName = user, "tcp", addr, cluster.Schema
-	c.Timeout, c.ReadTimeout, c.Logger = time.Second, soon, &mysql.NopLogger{}
+	c.Timeout, c.ReadTimeout, c.Logger = 30*time.Second, soon, &mysql.NopLogger{}
 	connector, err := mysql.NewConnector(c)
 	must(t, err)
 	db := sql.OpenDB(connector)

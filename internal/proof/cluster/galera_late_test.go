@@ -63,12 +63,15 @@ func (g *galera) lateByTableLock(t *testing.T) {
 
 	position, err := g.Nodes[0].Text(t.Context(), "SELECT WSREP_LAST_SEEN_GTID()")
 	must(t, err)
-	upTo := "SELECT WSREP_SYNC_WAIT_UPTO_GTID('" + position + "', 1)"
-	refuses(t, plain, upTo, 1205)
+	upTo := func(seconds string) string {
+		return "SELECT WSREP_SYNC_WAIT_UPTO_GTID('" + position + "', " + seconds + ")"
+	}
+	refuses(t, plain, upTo("1"), 1205)
+	g.causalWait(t, late, "30")
 	release()
 	must(t, <-changed)
 	says(t, connect(t, late, "SET SESSION wsrep_sync_wait = 1"), theValue, "7")
-	says(t, plain, upTo, "1")
+	says(t, plain, upTo("60"), "1")
 }
 
 func (g *galera) lateByGlobalLock(t *testing.T) {
@@ -81,6 +84,7 @@ func (g *galera) lateByGlobalLock(t *testing.T) {
 	if state := status(t, late, "wsrep_local_state"); state != 2 {
 		t.Errorf("state %d; want 2, as a donor", state)
 	}
+	g.causalWait(t, late, "30")
 	run(t, holder, "UNLOCK TABLES")
 	says(t, connect(t, late, "SET SESSION wsrep_sync_wait = 1"), theValue, "1")
 }

@@ -180,7 +180,9 @@ func (g *group) stoodStill(t *testing.T) {
 	read, written := make(chan string, 1), make(chan error, 1)
 	go func() {
 		answer, err := ask(plain, "SELECT CONCAT(v, @@global.super_read_only) FROM account WHERE id = 1")
-		must(t, err)
+		if err != nil {
+			t.Error(err)
+		}
 		read <- answer
 	}()
 	go func() {

@@ -70,7 +70,7 @@ func newNode(ctx context.Context, kind, parent, name, init string) (*Node, error
 func (n *Node) config(name string) *mysql.Config {
 	c := mysql.NewConfig()
 	c.User, c.Net, c.Addr, c.DBName = "root", "tcp", n.Addr, name
-	c.Timeout, c.ReadTimeout = time.Second, time.Minute
+	c.Timeout, c.ReadTimeout = 30*time.Second, time.Minute
 	c.Logger = &mysql.NopLogger{} // that it is away is what the tests are about
 	return c
 }

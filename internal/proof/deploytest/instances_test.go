@@ -61,8 +61,10 @@ func TestReportsThatFailHarmNothing(t *testing.T) {
 	db := d.SQL(t)
 	i := d.Start(t)
 	testenv.Eventually(t, e2e.Patience, func() bool { return e2e.Count(t, db, "SELECT COUNT(*) FROM instances") == 1 }, "the instance reports")
+	said := func() int { return strings.Count(i.Log.String(), "could not report") }
+	before := said() // one may have been lost on a machine that stands still
 	e2e.Execute(t, db, "RENAME TABLE instances TO elsewhere")
-	testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(i.Log.String(), "could not report") }, "the log says so")
+	testenv.Eventually(t, e2e.Patience, func() bool { return said() > before }, "the log says so")
 	c, ops, password := e2e.NewClient(t, i.Public), e2e.NewClient(t, i.Ops), e2e.NewPassword()
 	ops.Want(ops.Do("GET", "/readyz", ""), 200, "")
 	c.Want(c.Register("alice", password), 201, "")
@@ -71,7 +73,7 @@ func TestReportsThatFailHarmNothing(t *testing.T) {
 	c.Want(c.Logout(token), 204, "")
 	e2e.Execute(t, db, "RENAME TABLE elsewhere TO instances")
 	testenv.Eventually(t, e2e.Patience, func() bool { return e2e.Count(t, db, "SELECT MAX(database_failed) FROM instances") > 0 }, "reports come again, and count those that did not")
-	if n := strings.Count(i.Log.String(), "could not report"); n != 1 {
+	if n := said() - before; n != 1 {
 		t.Errorf("the log says so %d times", n)
 	}
 }

@@ -113,7 +113,7 @@ func TestIssuedLoginIsToldEverywhere(t *testing.T) {
 				}
 			}
 		}
-		remote, err := flakepass.NewRemote(flakepass.RemoteOptions{URL: "http://" + other.Public, Key: func(context.Context) (flakepass.ServiceKey, error) { return asks.Key, nil }})
+		remote, err := flakepass.NewRemote(flakepass.RemoteOptions{URL: "http://" + other.Public, Timeout: e2e.Patience, Key: func(context.Context) (flakepass.ServiceKey, error) { return asks.Key, nil }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -184,7 +184,7 @@ func TestKeysRotateWithoutAGap(t *testing.T) {
 	mine := func(context.Context) (flakepass.ServiceKey, error) { return *inUse.Load(), nil }
 	var failed atomic.Pointer[error]
 	remote, err := flakepass.NewRemote(flakepass.RemoteOptions{
-		URL: "http://" + i.Public, Key: mine, MaxStale: -1, // so that each question is asked
+		URL: "http://" + i.Public, Key: mine, Timeout: e2e.Patience, MaxStale: -1, // so that each question is asked
 		Failed: func(err error) { failed.Store(&err) },
 	})
 	if err != nil {

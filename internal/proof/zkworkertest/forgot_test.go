@@ -87,9 +87,9 @@ func TestNoNumberIsTakenAtOnceFromAZooKeeperThatForgot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			z := testenv.OwnZooKeeper(t)
-			calm := &zkworker.Lender{Client: connect(t, z.Addr), Root: "/w"}
+			calm := &zkworker.Lender{Client: connectBriefly(t, z.Addr), Root: "/w"}
 			calm.Client.Calm = time.Hour
-			hasty := &zkworker.Lender{Client: connect(t, z.Addr), Root: "/w", Numbers: 1}
+			hasty := &zkworker.Lender{Client: connectBriefly(t, z.Addr), Root: "/w", Numbers: 1}
 			hasty.Client.Calm = time.Nanosecond
 			lenders := []*zkworker.Lender{hasty, calm}
 			grants := []idworker.Grant{acquire(t, hasty), acquire(t, calm)}
@@ -105,7 +105,7 @@ func TestNoNumberIsTakenAtOnceFromAZooKeeperThatForgot(t *testing.T) {
 				}, "more than a backup knows")
 				ledger.Lent(grants[i])
 			}
-			idle := &zkworker.Lender{Client: connect(t, z.Addr), Root: "/idle"}
+			idle := &zkworker.Lender{Client: connectBriefly(t, z.Addr), Root: "/idle"}
 			idle.Client.Calm = time.Hour
 			if g := acquire(t, idle); idle.Release(t.Context(), g, g.From) != nil {
 				t.Fatal("not released")

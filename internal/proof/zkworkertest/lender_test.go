@@ -111,7 +111,7 @@ func TestOrderOfPreference(t *testing.T) {
 func TestOwnerGoesOnAfterItsSessionExpired(t *testing.T) {
 	addr, root := testenv.ZooKeeper(t)
 	relay := newRelay(t, addr)
-	old, err := idworker.Open(t.Context(), &zkworker.Lender{Client: connect(t, relay.addr), Root: root, Numbers: 1}, idworker.Options{Window: 4 * time.Second})
+	old, err := idworker.Open(t.Context(), &zkworker.Lender{Client: connectBriefly(t, relay.addr), Root: root, Numbers: 1}, idworker.Options{Window: 4 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestOwnerGoesOnAfterItsSessionExpired(t *testing.T) {
 func TestClaimIsMadeAgain(t *testing.T) {
 	addr, root := testenv.ZooKeeper(t)
 	relay := newRelay(t, addr)
-	l := &zkworker.Lender{Client: connect(t, relay.addr), Root: root}
+	l := &zkworker.Lender{Client: connectBriefly(t, relay.addr), Root: root}
 	g := acquire(t, l)
 	conn := plain(t, addr)
 	claimed := func() bool {

@@ -33,9 +33,17 @@ func TestMain(m *testing.M) {
 // patience is how long a test waits for what has to come.
 const patience = 2 * time.Minute
 
-// connect is a process' own connection; sessions end a second after it.
-func connect(t testing.TB, addr string) *zkworker.Client {
-	c := &zkworker.Client{Servers: []string{addr}, Session: time.Second}
+// connect is a process' own connection. Its session ends ten seconds after it, so that a machine
+// that stands still for a moment loses no number.
+func connect(t testing.TB, addr string) *zkworker.Client { return connectFor(t, addr, 10*time.Second) }
+
+// connectBriefly is connect for a session whose end a test waits for.
+func connectBriefly(t testing.TB, addr string) *zkworker.Client {
+	return connectFor(t, addr, time.Second)
+}
+
+func connectFor(t testing.TB, addr string, session time.Duration) *zkworker.Client {
+	c := &zkworker.Client{Servers: []string{addr}, Session: session}
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

@@ -26,15 +26,27 @@ import (
 // An old system knows one person. It answers when all logins of a race have asked.
 type oldSystem struct {
 	externalID string
+	logins     int64 // of a race
 	asked      atomic.Int64
-	together   sync.WaitGroup
+	all        chan struct{} // closed when they have asked
 }
 
-func (o *oldSystem) Ask(context.Context, account.Asker, account.Question) (account.Said, error) {
-	o.asked.Add(1)
-	o.together.Done()
-	o.together.Wait()
-	return account.Said{Right: true, ExternalID: o.externalID}, nil
+// race has that many logins wait for each other.
+func (o *oldSystem) race(n int64) {
+	o.logins, o.all = n, make(chan struct{})
+	o.asked.Store(0)
+}
+
+func (o *oldSystem) Ask(ctx context.Context, _ account.Asker, _ account.Question) (account.Said, error) {
+	if o.asked.Add(1) == o.logins {
+		close(o.all)
+	}
+	select {
+	case <-o.all:
+		return account.Said{Right: true, ExternalID: o.externalID}, nil
+	case <-ctx.Done(): // another failed before it asked
+		return account.Said{}, ctx.Err()
+	}
 }
 
 // unlimited counts nothing.
@@ -81,18 +93,20 @@ func TestTenLoginsOfOneNameMakeOneUser(t *testing.T) {
 			if name == "imported" {
 				old.externalID = "7b"
 			}
-			old.asked.Store(0)
-			old.together.Add(10)
+			old.race(10)
+			ctx, stop := context.WithCancel(t.Context())
 			var all sync.WaitGroup
 			for range 10 {
 				all.Go(func() {
 					c := &login.Client{By: audit.Actor{Via: audit.ViaAPI}}
-					if _, err := own.Login(t.Context(), c, login.Credentials{Username: name, Password: account.NewPassword("tïny")}); err != nil {
+					if _, err := own.Login(ctx, c, login.Credentials{Username: name, Password: account.NewPassword("tïny")}); err != nil {
 						t.Errorf("%s: %v", name, err)
+						stop()
 					}
 				})
 			}
 			all.Wait()
+			stop()
 			u, err := w.users.ByUsername(t.Context(), name)
 			if err != nil || began.ids[u.ID] != 10 || old.asked.Load() != 10 || u.ExternalID != old.externalID || !u.BroughtPassword() || u.PasswordHash.IsZero() || name == "imported" && u.ID != here.ID {
 				t.Errorf("%s: %+v, %v; logins %v, asked %d times", name, u, err, began.ids, old.asked.Load())
@@ -125,13 +139,10 @@ func TestAnExternalIDOfAnotherUserIsSaid(t *testing.T) {
 			ids[name] = u.ID
 		}
 		old.externalID = "7"
-		old.together.Add(2)
-		old.together.Done() // one asks at a time
 		for name, owner := range map[string]string{"renamed": "present", "other": "other"} {
 			log.Reset()
-			old.asked.Store(0)
+			old.race(1)
 			_, err := own.Login(t.Context(), &login.Client{By: audit.Actor{Via: audit.ViaAPI}}, login.Credentials{Username: name, Password: account.NewPassword("tïny")})
-			old.together.Add(1)
 			if !errors.Is(err, account.ErrOtherPerson) || !errors.Is(err, account.ErrElsewhere) || !errors.Is(err, account.ErrUndecided) || len(began.ids) != 0 || old.asked.Load() != 1 {
 				t.Errorf("%s: %v, asked %d times", name, err, old.asked.Load())
 			}
@@ -176,7 +187,7 @@ func TestFirstHashIsOfAUserWhoHasNone(t *testing.T) {
 func TestLinkEndsWithTheFirstHash(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		old, began := &oldSystem{externalID: "7"}, &opens{ids: map[idworker.ID]int{}}
-		old.together.Add(1)
+		old.race(1)
 		accounts := &account.Service{Users: w.users, Hasher: accounttest.NewHasher(t), IDs: w.ids, Now: time.Now, Elsewhere: old}
 		own := &login.Service{Accounts: accounts, Names: accounts, Users: w.users, Arrivals: w.users, Sessions: began, Attempts: unlimited{}, Counts: &activity.Counter{}, IDs: w.ids, Now: time.Now,
 			Log: slog.New(slog.DiscardHandler)}
