@@ -156,6 +156,7 @@ func (l *Lender) Release(ctx context.Context, g idworker.Grant, used time.Time) 
 // claimed, and whether that is so already. After a lost answer it looks again.
 func (l *Lender) change(ctx context.Context, g idworker.Grant, edit func(sight) (to node, claim, done bool)) (sight, error) {
 	var tried []byte // what was written last, and perhaps is there
+	forgotten := false
 	for round := range rounds {
 		if err := lend.Backoff(ctx, round); err != nil {
 			return sight{}, err
@@ -170,12 +171,17 @@ func (l *Lender) change(ctx context.Context, g idworker.Grant, edit func(sight) 
 			return sight{}, err
 		}
 		if data, err := s.encode(); err == nil && tried != nil && string(data) == string(tried) {
-			return s, nil
+			return s, lostIf(forgotten)
 		}
-		if l.forgotten(g, s) || !s.exists || s.Token == "" || s.Token != g.Token {
+		forgotten = l.forgotten(g, s) || forgotten
+		if !s.exists || s.Token == "" || s.Token != g.Token {
 			return sight{}, idworker.ErrLost
 		}
 		to, claim, done := edit(s)
+		if forgotten { // else the claim would keep the number for as long as this session lives
+			to, claim, done = s.node, false, false
+			to.Token, to.Fence = "", max(s.Fence, g.Until.UnixMilli())
+		}
 		if done {
 			return s, nil
 		}
@@ -184,13 +190,20 @@ func (l *Lender) change(ctx context.Context, g idworker.Grant, edit func(sight) 
 		}
 		if err = l.tree().put(ctx, s, to, claim); err == nil {
 			s.node = to
-			return s, nil
+			return s, lostIf(forgotten)
 		}
 		if !errors.Is(err, errRaced) {
 			return sight{}, err
 		}
 	}
 	return sight{}, errRaced
+}
+
+func lostIf(forgotten bool) error {
+	if forgotten {
+		return idworker.ErrLost
+	}
+	return nil
 }
 
 func (l *Lender) hold(g idworker.Grant) {

@@ -87,9 +87,9 @@ func TestNoNumberIsTakenAtOnceFromAZooKeeperThatForgot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			z := testenv.OwnZooKeeper(t)
-			calm := &zkworker.Lender{Client: connectBriefly(t, z.Addr), Root: "/w"}
+			calm := &zkworker.Lender{Client: connect(t, z.Addr), Root: "/w"}
 			calm.Client.Calm = time.Hour
-			hasty := &zkworker.Lender{Client: connectBriefly(t, z.Addr), Root: "/w", Numbers: 1}
+			hasty := &zkworker.Lender{Client: connect(t, z.Addr), Root: "/w", Numbers: 1}
 			hasty.Client.Calm = time.Nanosecond
 			lenders := []*zkworker.Lender{hasty, calm}
 			grants := []idworker.Grant{acquire(t, hasty), acquire(t, calm)}
@@ -105,7 +105,7 @@ func TestNoNumberIsTakenAtOnceFromAZooKeeperThatForgot(t *testing.T) {
 				}, "more than a backup knows")
 				ledger.Lent(grants[i])
 			}
-			idle := &zkworker.Lender{Client: connectBriefly(t, z.Addr), Root: "/idle"}
+			idle := &zkworker.Lender{Client: connect(t, z.Addr), Root: "/idle"}
 			idle.Client.Calm = time.Hour
 			if g := acquire(t, idle); idle.Release(t.Context(), g, g.From) != nil {
 				t.Fatal("not released")
@@ -139,13 +139,42 @@ func TestNoNumberIsTakenAtOnceFromAZooKeeperThatForgot(t *testing.T) {
 			testenv.Eventually(t, patience, func() (ok bool) {
 				var err error
 				g, err = hasty.Acquire(t.Context(), time.Second)
-				return err == nil // when the session in the backup has ended
+				return err == nil // at once, or when the session in the backup has ended
 			}, "the number is free")
 			ledger.Lent(g)
 			if err := ledger.Overlap(); err != nil {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestForgottenNumberIsGivenUp: a session goes on in a ZooKeeper that was restored from a backup, and its
+// claim with it. Others get the number all the same, beyond all that was lent.
+func TestForgottenNumberIsGivenUp(t *testing.T) {
+	addr, root := testenv.ZooKeeper(t)
+	l := &zkworker.Lender{Client: connect(t, addr), Root: root, Numbers: 1}
+	g := acquire(t, l)
+	conn := plain(t, addr)
+	backup, _, err := conn.Get(root + "/numbers/0000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, err = l.Extend(t.Context(), g, g.Until.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Set(root+"/numbers/0000", backup, -1); err != nil {
+		t.Fatal(err)
+	}
+	if longer, err := l.Extend(t.Context(), g, g.Until.Add(time.Minute)); !errors.Is(err, idworker.ErrLost) {
+		t.Fatalf("extended: %+v, %v", longer, err)
+	}
+	next := acquire(t, &zkworker.Lender{Client: connect(t, addr), Root: root, Numbers: 1})
+	if next.From.Before(g.Until) {
+		t.Errorf("lent from %v on, and the owner before had it until %v", next.From, g.Until)
+	}
+	if longer, err := l.Extend(t.Context(), g, g.Until.Add(time.Minute)); !errors.Is(err, idworker.ErrLost) {
+		t.Errorf("extended once more: %+v, %v", longer, err)
 	}
 }
 
