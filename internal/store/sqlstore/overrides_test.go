@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
+	"github.com/flakepass/flakepass/migrations"
 )
 
 // set changes the policy as an operator does, and returns the one in force.
@@ -518,5 +520,35 @@ func TestPolicyIsNotSetByAClockThatIsAhead(t *testing.T) {
 		w.SetNow(time.Now().Add(30 * time.Minute))
 		w.SetAhead(time.Hour)
 		w.set(t, nothing)
+	})
+}
+
+// TestBasesInTheFutureCanBeRepaired: by the statement that docs/guarantees.md has for it.
+func TestBasesInTheFutureCanBeRepaired(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/guarantees.md")
+	must(t, err)
+	_, statement, _ := strings.Cut(string(text), "`UPDATE settings SET version")
+	statement, _, _ = strings.Cut("UPDATE settings SET version"+statement, "`")
+	onEach(t, func(t *testing.T, w *world) {
+		w.set(t, nothing, "class:phone=idle:20d", "role:admin=absolute:10d")
+		year := time.Now().AddDate(1, 0, 0)
+		w.SetNow(year)
+		w.set(t, nothing, "class:phone=idle:19d")
+		repair := statement
+		if w.Dialect() == migrations.SQLite {
+			repair = strings.ReplaceAll(repair, "UNIX_TIMESTAMP()", "unixepoch()")
+		}
+		w.exec(t, repair)
+		w.SetNow(time.Now())
+		p, err := w.settings().LoadPolicy(t.Context())
+		must(t, err)
+		if now := time.Now(); p.IdleBase.After(now) || p.AbsoluteBase.After(now) || len(p.Scopes) != 0 || len(p.Overrides) != 0 {
+			t.Errorf("%+v", p)
+		}
+		s := w.begin(t, w.user(t, "ada"))
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || !got.Alive() {
+			t.Errorf("a new login has ended as %q, %v", got.Ended, err)
+		}
+		w.set(t, nothing, "class:phone=idle:20d")
 	})
 }
