@@ -177,6 +177,7 @@ var parsers = map[string]string{
 
 	"internal/store/sqlstore.readLimits":  "- it hands on bytes to limit.Decode",
 	"internal/store/sqlstore.MySQLSource": "internal/store/sqlstore.FuzzMySQLSource",
+	"internal/store/sqlstore.parseDSN":    "internal/store/sqlstore.FuzzMySQLSource",
 
 	"internal/edge/httpapi.read":          "internal/edge/httpapi.FuzzBody",
 	"internal/domain/session.ParseDevice": "internal/domain/session.FuzzParseDevice",
