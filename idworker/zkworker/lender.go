@@ -153,10 +153,11 @@ func (l *Lender) Release(ctx context.Context, g idworker.Grant, used time.Time) 
 }
 
 // change lets edit say what becomes of a number that g.Token owns, whether it is
-// claimed, and whether that is so already. After a lost answer it looks again.
+// claimed, and whether that is so already. After a lost answer it looks again. A number that
+// ZooKeeper has forgotten is given up, with the fence raised to all that was lent.
 func (l *Lender) change(ctx context.Context, g idworker.Grant, edit func(sight) (to node, claim, done bool)) (sight, error) {
-	var tried []byte // what was written last, and perhaps is there
-	forgotten := false
+	var tried []byte  // what was written last, and perhaps is there
+	var outcome error // ErrLost if ZooKeeper has forgotten g
 	for round := range rounds {
 		if err := lend.Backoff(ctx, round); err != nil {
 			return sight{}, err
@@ -171,17 +172,20 @@ func (l *Lender) change(ctx context.Context, g idworker.Grant, edit func(sight) 
 			return sight{}, err
 		}
 		if data, err := s.encode(); err == nil && tried != nil && string(data) == string(tried) {
-			return s, lostIf(forgotten)
+			return s, outcome
 		}
-		forgotten = l.forgotten(g, s) || forgotten
+		if l.forgotten(g, s) { // the claim would keep the number for as long as this session lives
+			outcome = idworker.ErrLost
+			edit = func(s sight) (node, bool, bool) {
+				to := s.node
+				to.Token, to.Fence = "", max(to.Fence, g.Until.UnixMilli())
+				return to, false, false
+			}
+		}
 		if !s.exists || s.Token == "" || s.Token != g.Token {
 			return sight{}, idworker.ErrLost
 		}
 		to, claim, done := edit(s)
-		if forgotten { // else the claim would keep the number for as long as this session lives
-			to, claim, done = s.node, false, false
-			to.Token, to.Fence = "", max(s.Fence, g.Until.UnixMilli())
-		}
 		if done {
 			return s, nil
 		}
@@ -190,20 +194,13 @@ func (l *Lender) change(ctx context.Context, g idworker.Grant, edit func(sight) 
 		}
 		if err = l.tree().put(ctx, s, to, claim); err == nil {
 			s.node = to
-			return s, lostIf(forgotten)
+			return s, outcome
 		}
 		if !errors.Is(err, errRaced) {
 			return sight{}, err
 		}
 	}
 	return sight{}, errRaced
-}
-
-func lostIf(forgotten bool) error {
-	if forgotten {
-		return idworker.ErrLost
-	}
-	return nil
 }
 
 func (l *Lender) hold(g idworker.Grant) {

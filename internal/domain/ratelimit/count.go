@@ -39,9 +39,9 @@ const (
 // share stays used.
 func (g Count) under(r limit.Rule, now int64) Count {
 	per := r.Per.Milliseconds()
-	before := cmp.Or(g.Period, per)
-	used, told := used(g.Full, now, before), used(g.Told, now, before)
-	if was := g.Period; was > 0 && was != per {
+	was := cmp.Or(g.Period, per)
+	used, told := remaining(g.Full, now, was), remaining(g.Told, now, was)
+	if was != per {
 		scale := func(n int64) int64 { return int64(float64(n) / float64(was) * float64(per)) }
 		used, told = scale(used), scale(told)
 		g.Networks = scaled(g.Networks, now, scale)
@@ -50,11 +50,11 @@ func (g Count) under(r limit.Rule, now int64) Count {
 	return g
 }
 
-// used is for how long it takes until all attempts of a period are there again. If that is
+// remaining is for how long it takes until all attempts of a period are there again. If that is
 // more than two periods, the clock was ahead by more than one when this was counted. By then
 // all that was used before was there again, so none of it counts: nobody would have an
 // attempt until that time had come.
-func used(full, now, per int64) int64 {
+func remaining(full, now, per int64) int64 {
 	if full-now > 2*per {
 		return 0
 	}
@@ -132,11 +132,8 @@ func (g Count) network(network uint32, now int64, share limit.Rule) (list []byte
 	at, least, leastAt := -1, uint32(0), 0
 	for rest := g.Networks; len(rest) >= networkEntry; rest = rest[networkEntry:] {
 		hash, full := binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:])
-		if used(int64(full)*1000, now, share.Per.Milliseconds()) == 0 {
-			if hash != network {
-				continue
-			}
-			full = 0
+		if remaining(int64(full)*1000, now, share.Per.Milliseconds()) == 0 {
+			continue
 		}
 		if len(list) == 0 || full < least {
 			least, leastAt = full, len(list)
@@ -144,7 +141,7 @@ func (g Count) network(network uint32, now int64, share limit.Rule) (list []byte
 		if hash == network {
 			at = len(list)
 		}
-		list = binary.BigEndian.AppendUint32(append(list, rest[:4]...), full)
+		list = append(list, rest[:networkEntry]...)
 	}
 	if at >= 0 {
 		return list, at

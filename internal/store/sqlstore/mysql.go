@@ -79,11 +79,9 @@ func format(c *mysql.Config) (string, error) {
 	c.RejectReadOnly = false // the driver would leave the server without its reason; see refusedWrite
 	c.ParseTime = true
 	c.Loc = time.UTC
-	for limit, usual := range map[*time.Duration]time.Duration{&c.Timeout: time.Second, &c.ReadTimeout: 2 * tau, &c.WriteTimeout: 2 * tau} {
-		if *limit <= 0 { // less than none would be none
-			*limit = usual
-		}
-	}
+	c.Timeout = cmp.Or(max(c.Timeout, 0), time.Second) // less than none would be none
+	c.ReadTimeout = cmp.Or(max(c.ReadTimeout, 0), 2*tau)
+	c.WriteTimeout = cmp.Or(max(c.WriteTimeout, 0), 2*tau)
 	ours := map[string]string{
 		"autocommit": "1",
 		// Less than tau: it is the database that gives up, so nothing happens
@@ -118,7 +116,7 @@ func format(c *mysql.Config) (string, error) {
 
 // openMySQL makes a pool of connections.
 func openMySQL(dsn string, patient bool, log *slog.Logger) (*sql.DB, *connector, error) {
-	c, err := mysql.ParseDSN(dsn)
+	c, err := parseDSN(dsn)
 	if err != nil {
 		return nil, nil, errors.New("not a DSN of go-sql-driver")
 	}
