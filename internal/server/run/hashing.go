@@ -69,7 +69,8 @@ type minutely struct{ last atomic.Int64 } // Unix milliseconds; 0: never
 
 func (m *minutely) do(f func()) {
 	last, now := m.last.Load(), time.Now().UnixMilli()
-	if (last == 0 || now-last >= time.Minute.Milliseconds()) && m.last.CompareAndSwap(last, now) {
+	// A time to come is of a clock that was set back since.
+	if recent := last <= now && now-last < time.Minute.Milliseconds(); !recent && m.last.CompareAndSwap(last, now) {
 		f()
 	}
 }

@@ -73,7 +73,7 @@ func (t *Sessions) renewAhead(id idworker.ID, e *entry, now time.Time) {
 	}
 	// Once a second, also if that fails. 32 bits are enough until the year 2106.
 	last, second := e.renewed.Load(), uint32(now.Unix())
-	if last >= second || !e.renewed.CompareAndSwap(last, second) {
+	if last == second || !e.renewed.CompareAndSwap(last, second) {
 		return
 	}
 	select {

@@ -196,8 +196,9 @@ func (c *connector) prepare(ctx context.Context, session *mysqlConn) error {
 // leave lets no connection that there is be used once more. It does so once a second at
 // most: requests would have to connect anew all the time while no better server is there.
 func (c *connector) leave() {
-	now, last := time.Now().UnixMilli(), c.left.Load()
-	if now-last >= 1000 && c.left.CompareAndSwap(last, now) {
+	last, now := c.left.Load(), time.Now().UnixMilli()
+	// A time to come is of a clock that was set back since.
+	if recent := last <= now && now-last < 1000; !recent && c.left.CompareAndSwap(last, now) {
 		c.generation.Add(1)
 	}
 }
