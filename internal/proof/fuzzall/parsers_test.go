@@ -142,7 +142,7 @@ var parsers = map[string]string{
 	"internal/edge/console.parsePages":   "- the templates are in the program",
 
 	"internal/server/config.parseFile":             "internal/server/config.FuzzFile",
-	"internal/server/config.parseTokens":           "internal/server/config.FuzzFile",
+	"internal/server/config.parseDocument":         "internal/server/config.FuzzFile",
 	"internal/server/config.read":                  "internal/server/config.FuzzFile",
 	"internal/server/config.loader.readConfigFile": "- it reads a file for parseFile",
 	"internal/server/config.loader.readSecret":     "- it reads a file of the operator's as it is",

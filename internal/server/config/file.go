@@ -56,11 +56,7 @@ func parseFile(data []byte) ([]found, []Problem) {
 	if p := checkBytes(data); p != nil {
 		return nil, []Problem{*p}
 	}
-	tokens := lexer.Tokenize(string(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	if p := checkTokens(tokens); p != nil {
-		return nil, []Problem{*p}
-	}
-	doc, p := parseTokens(tokens)
+	doc, p := parseDocument(string(bytes.TrimPrefix(data, []byte("\ufeff"))))
 	if p != nil {
 		return nil, []Problem{*p}
 	}
@@ -141,14 +137,18 @@ func checkTokens(tokens token.Tokens) *Problem {
 	return nil
 }
 
-// parseTokens returns the one document, or nil if there is none. A panic of
-// the parser is a problem with the file like any other.
-func parseTokens(tokens token.Tokens) (doc ast.Node, p *Problem) {
+// parseDocument returns the one document, or nil if there is none. A panic of
+// the library is a problem with the file like any other.
+func parseDocument(text string) (doc ast.Node, p *Problem) {
 	defer func() {
 		if recover() != nil {
 			doc, p = nil, &Problem{Text: "the file is not valid YAML; write key: value, one a line"}
 		}
 	}()
+	tokens := lexer.Tokenize(text)
+	if p := checkTokens(tokens); p != nil {
+		return nil, p
+	}
 	// Repeated keys are let through, to be reported together with the rest.
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
