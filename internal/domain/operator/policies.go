@@ -80,9 +80,8 @@ func (p *Policies) History(ctx context.Context, before int64, limit int) ([]poli
 }
 
 // Set replaces the policy in force, and returns the new one and its effect on the
-// logins that live. It fails with an [*invalid.Error]; with [policy.ErrVersion], beside
-// the policy in force; or with [ErrUnconfirmed], beside the effect. A dry run returns
-// the policy as it would be.
+// logins that live. It fails with an [*invalid.Error], with [policy.ErrVersion], or with
+// [ErrUnconfirmed], beside the effect. A dry run returns the policy as it would be.
 func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (policy.Policy, policy.Effect, error) {
 	now := p.Now()
 	var old policy.Policy
@@ -100,7 +99,7 @@ func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (pol
 		return policy.Policy{}, policy.Effect{}, err
 	}
 	if old.Version != c.Version {
-		return old, policy.Effect{}, policy.ErrVersion
+		return policy.Policy{}, policy.Effect{}, policy.ErrVersion
 	}
 	effect, err := p.Store.Effect(ctx, old, c.Next, now)
 	if older, ok := errors.AsType[*policy.OlderInstanceError](err); ok {
