@@ -398,23 +398,7 @@ func TestInstanceWalksOnePassAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.store.fill(sweep.Expired, 10)
-		frozen, awake := make(chan struct{}), make(chan struct{})
-		w.store.fail = func(call int) error {
-			if call == 1 {
-				close(frozen)
-				<-awake
-			}
-			return nil
-		}
-		var all sync.WaitGroup
-		all.Go(func() { _, _ = w.Once(t.Context(), audit.Actor{}) })
-		<-frozen
-		w.wait(sweep.DefaultLimits().Lease + time.Second)
-		if _, err := w.Once(t.Context(), audit.Actor{}); !errors.Is(err, sweep.ErrRunning) {
-			t.Errorf("beside a pass that stands still: %v, want ErrRunning", err)
-		}
-		close(awake)
-		all.Wait()
+		w.standsStill(t, func(freeze func()) { w.store.fail = func(int) error { freeze(); return nil } })
 		w.once(t)
 	})
 }
@@ -425,23 +409,7 @@ func TestInstanceTakesOnePassAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.store.fill(sweep.Expired, 10)
-		frozen, awake := make(chan struct{}), make(chan struct{})
-		var first atomic.Bool
-		w.runs.taken = func() {
-			if first.CompareAndSwap(false, true) {
-				close(frozen)
-				<-awake
-			}
-		}
-		var all sync.WaitGroup
-		all.Go(func() { _, _ = w.Once(t.Context(), audit.Actor{}) })
-		<-frozen
-		w.wait(sweep.DefaultLimits().Lease + time.Second)
-		if _, err := w.Once(t.Context(), audit.Actor{}); !errors.Is(err, sweep.ErrRunning) {
-			t.Errorf("beside a pass that has the lease and stands still: %v, want ErrRunning", err)
-		}
-		close(awake)
-		all.Wait()
+		w.standsStill(t, func(freeze func()) { w.runs.taken = freeze })
 		w.runs.fail = errors.New("no connection")
 		if _, err := w.Once(t.Context(), audit.Actor{}); !errors.Is(err, w.runs.fail) {
 			t.Errorf("without a lease: %v", err)
@@ -449,6 +417,29 @@ func TestInstanceTakesOnePassAtATime(t *testing.T) {
 		w.runs.fail = nil
 		w.once(t)
 	})
+}
+
+// standsStill has a pass stand still where it calls the function that set gets, until its lease is
+// over. No other pass of this instance begins beside it.
+func (w *world) standsStill(t *testing.T, set func(freeze func())) {
+	t.Helper()
+	frozen, awake := make(chan struct{}), make(chan struct{})
+	var first atomic.Bool
+	set(func() {
+		if first.CompareAndSwap(false, true) {
+			close(frozen)
+			<-awake
+		}
+	})
+	var all sync.WaitGroup
+	all.Go(func() { _, _ = w.Once(t.Context(), audit.Actor{}) })
+	<-frozen
+	w.wait(sweep.DefaultLimits().Lease + time.Second)
+	if _, err := w.Once(t.Context(), audit.Actor{}); !errors.Is(err, sweep.ErrRunning) {
+		t.Errorf("beside a pass that stands still: %v, want ErrRunning", err)
+	}
+	close(awake)
+	all.Wait()
 }
 
 // TestPanicAfterASweepEndsNoProgram, also of a pass that somebody has requested.
