@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,23 +47,29 @@ func makeFolder(path string) error {
 }
 
 // openOrMake opens a file to read and write, and makes one that is missing for its owner
-// only. Only what is made here is given away: the folder's owner may have put a link there.
+// only. The folder's owner may have put a link there: root makes nothing where it leads to,
+// and gives away only what is made here.
 func openOrMake(path string) (*os.File, error) {
-	if os.Geteuid() == 0 {
-		folder, err := os.OpenRoot(filepath.Dir(path))
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = folder.Close() }()
-		f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			giveAway(f, folder)
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
+	if os.Geteuid() != 0 {
+		return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator names it
 	}
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator names it
+	folder, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = folder.Close() }()
+	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		giveAway(f, folder)
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return f, err
+	}
+	f, err = os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // as above
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; it is a link to a file that is missing: make that file, or remove the link", err)
+	}
+	return f, err
 }
 
 // giveAway gives the owner of a folder what was made in it. That may fail, as where root

@@ -3,8 +3,11 @@
 package run
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -55,5 +58,16 @@ func TestWhatRootMakesBelongsToTheServersUser(t *testing.T) {
 	info, err := os.Stat(roots)
 	if err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
 		t.Errorf("a file that was there has got another owner: %v", err)
+	}
+	nowhere := filepath.Join(filepath.Dir(roots), "nologin")
+	cfg.Database.Path = filepath.Join(dir, "dangling.db")
+	if err := os.Symlink(nowhere, cfg.Database.Path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := MakeDatabase(cfg); err == nil || !strings.Contains(err.Error(), "remove the link") {
+		t.Errorf("a link to a file that is missing: %v", err)
+	}
+	if _, err := os.Lstat(nowhere); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("root made a file where the server's user has put a link to: %v", err)
 	}
 }
