@@ -31,34 +31,15 @@ func argonOf(rest string) (argon, error) {
 	if len(part) != 4 || part[0] != "v=19" {
 		return argon{}, ErrForm
 	}
-	costs := strings.Split(part[1], ",")
-	if len(costs) != 3 {
-		return argon{}, ErrForm
-	}
-	var m, t, p int
-	for i, want := range []struct {
-		name string
-		most int
-		to   *int
-	}{{"m=", maxArgonKiB, &m}, {"t=", maxArgonTime, &t}, {"p=", maxArgonLanes, &p}} {
-		digits, ok := strings.CutPrefix(costs[i], want.name)
-		if !ok {
-			return argon{}, ErrForm
-		}
-		var err error
-		if *want.to, err = number(digits, 1, want.most); err != nil {
-			return argon{}, err
-		}
+	m, t, p, err := costs(part[1], [3]cost{{"m=", maxArgonKiB}, {"t=", maxArgonTime}, {"p=", maxArgonLanes}})
+	if err != nil {
+		return argon{}, err
 	}
 	if m < 8*p {
 		return argon{}, fmt.Errorf("%w: %d KiB for %d lanes", ErrCost, m, p)
 	}
 	a := argon{costs: part[0] + "$" + part[1], kib: uint32(m), time: uint32(t), lanes: uint8(p)}
-	var err error
-	if a.salt, err = decode(raw64, part[2], 8, maxSalt); err != nil {
-		return argon{}, err
-	}
-	a.key, err = decode(raw64, part[3], minKey, maxKey)
+	a.salt, a.key, err = saltAndKey(raw64, part[2], part[3], 8, maxKey)
 	return a, err
 }
 

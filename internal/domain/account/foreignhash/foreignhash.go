@@ -128,6 +128,39 @@ func number(text string, least, most int) (int, error) {
 	return n, nil
 }
 
+// A cost is how a number begins, and the most that it may be.
+type cost struct {
+	name string
+	most int
+}
+
+// costs reads three numbers from 1 on behind their names, such as m=65536,t=3,p=4.
+func costs(text string, of [3]cost) (a, b, c int, err error) {
+	part := strings.Split(text, ",")
+	if len(part) != 3 {
+		return 0, 0, 0, ErrForm
+	}
+	for i, to := range []*int{&a, &b, &c} {
+		digits, ok := strings.CutPrefix(part[i], of[i].name)
+		if !ok {
+			return 0, 0, 0, ErrForm
+		}
+		if *to, err = number(digits, 1, of[i].most); err != nil {
+			return 0, 0, 0, err
+		}
+	}
+	return a, b, c, nil
+}
+
+// saltAndKey reads a salt of so many bytes at least, and a key of so many at most.
+func saltAndKey(e *base64.Encoding, salt, key string, least, most int) (s, k []byte, err error) {
+	if s, err = decode(e, salt, least, maxSalt); err != nil {
+		return nil, nil, err
+	}
+	k, err = decode(e, key, minKey, most)
+	return s, k, err
+}
+
 func equal(a, b []byte) bool { return subtle.ConstantTimeCompare(a, b) == 1 }
 
 // Salts and keys, in bytes. A shorter key would be guessed by chance.

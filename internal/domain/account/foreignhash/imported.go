@@ -158,11 +158,7 @@ func phc(prefix string) func(string, *Firebase) (Imported, error) {
 		}
 		rounds, length, _ := strings.Cut(part[0], ",")
 		rounds, ok := strings.CutPrefix(rounds, "i=")
-		salt, err := decode(raw64, part[1], 1, maxSalt)
-		if err != nil {
-			return Imported{}, err
-		}
-		key, err := decode(raw64, part[2], minKey, maxKey)
+		salt, key, err := saltAndKey(raw64, part[1], part[2], 1, maxKey)
 		if err != nil {
 			return Imported{}, err
 		}

@@ -34,12 +34,8 @@ func readPBKDF2(prefix, rest string) (Hash, error) {
 	if err != nil {
 		return Hash{}, err
 	}
-	salt, err := decode(adapted, part[1], 1, maxSalt)
-	if err != nil {
-		return Hash{}, err
-	}
 	of := pbkdf2Hashes[prefix]
-	key, err := decode(adapted, part[2], minKey, of().Size())
+	salt, key, err := saltAndKey(adapted, part[1], part[2], 1, of().Size())
 	if err != nil {
 		return Hash{}, err
 	}

@@ -35,11 +35,7 @@ func readScrypt(prefix, rest string) (Hash, error) {
 	if err != nil {
 		return Hash{}, err
 	}
-	salt, err := decode(raw64, part[1], 1, maxSalt)
-	if err != nil {
-		return Hash{}, err
-	}
-	key, err := decode(raw64, part[2], minKey, maxKey)
+	salt, key, err := saltAndKey(raw64, part[1], part[2], 1, maxKey)
 	if err != nil {
 		return Hash{}, err
 	}
@@ -59,22 +55,9 @@ func readScrypt(prefix, rest string) (Hash, error) {
 }
 
 func scryptCosts(text string) (logN, r, p int, err error) {
-	part := strings.Split(text, ",")
-	if len(part) != 3 {
-		return 0, 0, 0, ErrForm
-	}
-	for i, want := range []struct {
-		name string
-		most int
-		to   *int
-	}{{"ln=", maxLogN, &logN}, {"r=", maxR, &r}, {"p=", maxP, &p}} {
-		digits, ok := strings.CutPrefix(part[i], want.name)
-		if !ok {
-			return 0, 0, 0, ErrForm
-		}
-		if *want.to, err = number(digits, 1, want.most); err != nil {
-			return 0, 0, 0, err
-		}
+	logN, r, p, err = costs(text, [3]cost{{"ln=", maxLogN}, {"r=", maxR}, {"p=", maxP}})
+	if err != nil {
+		return 0, 0, 0, err
 	}
 	if work := r << logN; work*p > maxWork || work < 1<<minLogNR {
 		return 0, 0, 0, fmt.Errorf("%w: ln=%d, r=%d, p=%d", ErrCost, logN, r, p)
