@@ -81,7 +81,7 @@ func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, 
 		guess = s.byID(user.ID, "issue")
 	}
 	first := true
-	begun, err := s.begin(ctx, c, guess, "", place, func(account.Asker, account.Found) (_ account.User, err error) {
+	begun, err := s.begin(ctx, c, guess, "", place, &user, func(account.Asker, account.Found) (_ account.User, err error) {
 		// What has changed since the first look is found when the login begins.
 		if first {
 			first, c.accepted = false, place.Issued.Factor // of this request before
@@ -108,7 +108,7 @@ func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, 
 		}
 		place.Issued.Factor = user.SecondFactorAt
 		return user, nil
-	}, func(err error) error { return refusedOf(&user, err) })
+	})
 	if err == nil && s.Issued != nil {
 		s.Issued(how.Method)
 	}

@@ -50,7 +50,7 @@ func (s *Service) Login(ctx context.Context, c *Client, in Credentials) (Begun, 
 		return Begun{}, err
 	}
 	find := func(ctx context.Context) (account.Found, error) { return s.Names.Find(ctx, in.Username) }
-	return s.begin(ctx, c, find, in.Only, session.Place{Instead: in.Instead}, func(by account.Asker, f account.Found) (account.User, error) {
+	return s.begin(ctx, c, find, in.Only, session.Place{Instead: in.Instead}, nil, func(by account.Asker, f account.Found) (account.User, error) {
 		by.HereOnly = in.Only != "" && in.Only != account.RoleUser // no other system has an admin of ours
 		user, err := s.Accounts.Authenticate(ctx, by, f, in.Password)
 		if err == nil && user.Arrival != account.ArrivesNot {
@@ -99,12 +99,12 @@ func (s *Service) byTicket(ctx context.Context, c *Client, only account.Role, ti
 		}
 		return f, err
 	}
-	return s.begin(ctx, c, find, only, session.Place{Instead: end, Last: h.Last, ProofAge: h.Age(s.Now())}, func(_ account.Asker, f account.Found) (account.User, error) {
+	// The role is unknown where a limit or a failure comes before the user: the holder
+	// of a ticket counts as a user of the required role.
+	holder := &account.User{ID: h.UserID, Username: h.Username, Role: only}
+	place := session.Place{Instead: end, Last: h.Last, ProofAge: h.Age(s.Now())}
+	return s.begin(ctx, c, find, only, place, holder, func(_ account.Asker, f account.Found) (account.User, error) {
 		return f.User, s.holds(ctx, c, &f.User, h, code)
-	}, func(err error) error {
-		// The role is unknown where a limit or a failure comes before the user: the holder
-		// of a ticket counts as a user of the required role.
-		return refusedOf(&account.User{ID: h.UserID, Username: h.Username, Role: only}, err)
 	})
 }
 
@@ -125,10 +125,10 @@ func (s *Service) holds(ctx context.Context, c *Client, user *account.User, h se
 }
 
 // begin begins the login of the user whom show returns after all proofs. That is an attempt at
-// the account that find finds; where nothing can be guessed, find is nil. held, if given,
-// returns the user whose attempt a limit has refused.
-func (s *Service) begin(ctx context.Context, c *Client, find finder, only account.Role, in session.Place,
-	show func(account.Asker, account.Found) (account.User, error), held ...func(error) error) (Begun, error) {
+// the account that find finds; where nothing can be guessed, find is nil. holder is whose
+// attempt it is if a limit refuses it; nil is nobody known.
+func (s *Service) begin(ctx context.Context, c *Client, find finder, only account.Role, in session.Place, holder *account.User,
+	show func(account.Asker, account.Found) (account.User, error)) (Begun, error) {
 	var opened session.Opened
 	var user account.User
 	var asked *time.Time // for a deletion, as the first look found it
@@ -154,8 +154,8 @@ func (s *Service) begin(ctx context.Context, c *Client, find finder, only accoun
 	}
 	_, limited := errors.AsType[*ratelimit.LimitedError](err)
 	_, known := errors.AsType[*account.RefusedError](err)
-	if len(held) > 0 && (limited || !known && errors.Is(err, account.ErrUndecided)) {
-		err = held[0](err)
+	if holder != nil && (limited || !known && errors.Is(err, account.ErrUndecided)) {
+		err = refusedOf(holder, err)
 	}
 	s.count(err)
 	if err != nil {

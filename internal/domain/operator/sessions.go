@@ -160,32 +160,27 @@ func (s *Sessions) End(ctx context.Context, by audit.Actor, id idworker.ID, reas
 	if err := CheckReason(reason); err != nil {
 		return session.Session{}, err
 	}
-	ended, err := s.end(ctx, by, session.Ending{ID: id}, reason, func(e session.Ending) ([]session.Session, error) {
-		one, err := s.Logins.End(ctx, e)
-		return []session.Session{one}, err
-	})
+	ended, err := s.end(ctx, by, session.Ending{ID: id}, reason)
 	if len(ended) == 0 {
 		return session.Session{}, err
 	}
 	return ended[0], err
 }
 
-// endUser ends all logins of a user on devices of that class, or with "" of any, as End does.
-func (s *Sessions) endUser(ctx context.Context, by audit.Actor, user idworker.ID, class, reason string) ([]session.Session, error) {
-	return s.end(ctx, by, session.Ending{UserID: user, Class: class}, reason, func(e session.Ending) ([]session.Session, error) {
-		return s.Logins.EndUser(ctx, e, 0)
-	})
-}
-
-func (s *Sessions) end(ctx context.Context, by audit.Actor, e session.Ending, reason string,
-	ends func(session.Ending) ([]session.Session, error)) ([]session.Session, error) {
+// end ends the login or the logins that e names, as [Sessions.End] does.
+func (s *Sessions) end(ctx context.Context, by audit.Actor, e session.Ending, reason string) (ended []session.Session, err error) {
 	// Minted before any row is locked.
 	id, err := s.IDs.Next(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("operator: end login: %w", err)
 	}
 	e.Reason, e.Record = session.Revoked, &session.Record{ID: id, By: by, Need: needs[endLogin], Reason: reason}
-	ended, err := ends(e)
+	if e.UserID != 0 {
+		ended, err = s.Logins.EndUser(ctx, e, 0)
+	} else {
+		ended = make([]session.Session, 1)
+		ended[0], err = s.Logins.End(ctx, e)
+	}
 	if err == nil && (len(ended) == 0 || ended[0].Before) || errors.Is(err, session.ErrNotFound) {
 		if denied := s.unchanged(ctx, by, needs[endLogin]); denied != nil {
 			return nil, denied

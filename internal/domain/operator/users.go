@@ -234,7 +234,7 @@ func (u *Users) Logout(ctx context.Context, by audit.Actor, id idworker.ID, clas
 	if _, err := u.Known.ByID(ctx, id); err != nil {
 		return nil, fmt.Errorf("operator: logout: %w", err)
 	}
-	ended, err := u.Sessions.endUser(ctx, by, id, class, reason)
+	ended, err := u.Sessions.end(ctx, by, session.Ending{UserID: id, Class: class}, reason)
 	if errors.Is(err, session.ErrNotFound) || err == nil && len(ended) == 0 {
 		return nil, u.Sessions.knowsClass(class)
 	}
