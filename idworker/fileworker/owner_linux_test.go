@@ -36,23 +36,35 @@ func TestWhatRootMakesBelongsToTheOwnerOfTheFolder(t *testing.T) {
 		}
 	}
 
-	// Who owns the folder must not get a file of root's by giving it the name of a number.
+	// Who owns the folder must not get a file of root's, or change one, by giving it the name of a number.
+	const line = "root:x:0:0:root:/root:/bin/bash\n"
 	roots := filepath.Join(t.TempDir(), "roots")
-	if err := os.WriteFile(roots, nil, 0o600); err != nil {
+	if err := os.WriteFile(roots, []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(roots, filepath.Join(dir, "worker-0001")); err != nil {
+	link := filepath.Join(dir, "worker-0001")
+	if err := os.Symlink(roots, link); err != nil {
 		t.Fatal(err)
 	}
-	acquire(t, l)
+	if g, err := l.Acquire(t.Context(), 0); err == nil {
+		t.Errorf("number %d through a link out of the folder", g.Number)
+	}
 	if uid, _ := owner(t, roots); uid != 0 {
 		t.Errorf("a file that was there has got another owner: %d", uid)
 	}
+	if b, err := os.ReadFile(roots); err != nil || string(b) != line {
+		t.Errorf("a file that was there has changed: %.40q, %v", b, err)
+	}
 	absent := filepath.Join(filepath.Dir(roots), "absent")
-	if err := os.Symlink(absent, filepath.Join(dir, "worker-0002")); err != nil {
+	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = l.Acquire(t.Context(), 0)
+	if err := os.Symlink(absent, link); err != nil {
+		t.Fatal(err)
+	}
+	if g, err := l.Acquire(t.Context(), 0); err == nil {
+		t.Errorf("number %d through a link to a file that is missing", g.Number)
+	}
 	if _, err := os.Lstat(absent); err == nil {
 		t.Error("a link of the folder's owner has made a file elsewhere")
 	}

@@ -47,7 +47,8 @@ func MkdirAll(path string) error {
 // if root makes it, for the owner of its folder, as SQLite does with its own. Otherwise one
 // command of root's would lock a server out that runs as another user.
 //
-// Only what is made here is given away: the folder's owner may have put a link there.
+// The folder's owner may have put a link there. Root follows none out of the folder, or it would
+// write into a file that the owner has chosen. Only what is made here is given away.
 func openOrMake(path string) (*os.File, error) {
 	if os.Geteuid() != 0 {
 		return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller names it
@@ -57,14 +58,18 @@ func openOrMake(path string) (*os.File, error) {
 		return nil, err
 	}
 	defer func() { _ = folder.Close() }()
-	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // as above
-	}
+	name := filepath.Base(path)
+	f, err := folder.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		giveAway(f, folder)
 	}
-	return f, err
+	if !errors.Is(err, fs.ErrExist) {
+		return f, err
+	}
+	if f, err = folder.OpenFile(name, os.O_RDWR, 0); err != nil {
+		return nil, fmt.Errorf("%w; if %s is a link, remove it", err, path)
+	}
+	return f, nil
 }
 
 // giveAway gives the owner of a folder what was made in it. That may fail, as where root
