@@ -36,6 +36,8 @@ func (c remoteLogin) Run(a *app) error {
 		return fmt.Errorf("still logged in to %s as %s; say `flakepass remote logout` first", printable(old.URL), printable(old.Username))
 	case err == nil:
 		who.Last = old.Token
+	case !errors.Is(err, errNotLoggedIn): // the login in that file would live on, and could not be ended from here
+		return err
 	}
 	who.DeviceCredential = readDevice(c.URL, c.Name)
 	who.Device = thisMachine()
