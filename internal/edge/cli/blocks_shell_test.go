@@ -31,7 +31,10 @@ var judges = map[string]func(t *testing.T, args, env []string) error{
 }
 
 // tools are run for what they are.
-var tools = []string{"cut", "sha1sum", "sort"}
+var tools = []string{"cut", "sha1sum", "sort", "tr"}
+
+// stolen is the list of the words "password" and "letmein".
+const stolen = "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8\n" + "b7a875fc1ea228b9061041b7cec4bd3c52ab3ce3\n"
 
 func notRun(*testing.T, []string, []string) error { return nil }
 
@@ -62,7 +65,7 @@ func checkShell(t *testing.T, all []block) {
 	for _, b := range all {
 		dir := t.TempDir()
 		calls := filepath.Join(dir, "calls")
-		for file, text := range map[string]string{calls: "", filepath.Join(dir, "words.txt"): "password\n"} {
+		for file, text := range map[string]string{calls: "", filepath.Join(dir, "words.txt"): "password\r\nletmein"} {
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -71,6 +74,9 @@ func checkShell(t *testing.T, all []block) {
 		cmd.Dir, cmd.Env = dir, []string{"PATH=" + bin, "CALLS=" + calls, "TOKEN=t", "ADMIN_TOKEN=t"}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", b.at, err, out)
+		}
+		if list, err := os.ReadFile(filepath.Join(dir, "list.txt")); err == nil && string(list) != stolen {
+			t.Errorf("%s: the list is %q; want %q", b.at, list, stolen)
 		}
 		text, err := os.ReadFile(calls)
 		if err != nil {
