@@ -9,11 +9,21 @@ if [ -e secrets ]; then
 	exit 1
 fi
 
-# password prints 40 hexadecimal digits, which need no quotes in a URL.
-password() { od -An -N20 -tx1 /dev/urandom | tr -d ' \n'; }
+# random prints so many bytes as hexadecimal digits, which need no quotes in a URL.
+random() {
+	digits=$(od -An -v -N"$1" -tx1 /dev/urandom | tr -d ' \n')
+	# A pipe hides that its first command has failed.
+	if [ ${#digits} -ne $(($1 * 2)) ]; then
+		echo "make-secrets.sh: od did not read /dev/urandom. Nothing was made." >&2
+		exit 1
+	fi
+	printf '%s' "$digits"
+}
 
-mysql=$(password)
-redis=$(password)
+mysql=$(random 20)
+redis=$(random 20)
+# What it encrypts cannot be read without it: keep a copy.
+key=$(random 32)
 
 # Containers read the files as their own users, so the files are readable and the
 # folder is not.
@@ -23,6 +33,5 @@ printf '%s' "$mysql" >secrets/mysql_password
 printf 'mysql://flakepass:%s@mysql:3306/flakepass' "$mysql" >secrets/database_url
 printf 'requirepass %s\n' "$redis" >secrets/redis_conf
 printf 'redis://:%s@redis:6379' "$redis" >secrets/redis_url
-# 32 bytes. What it encrypts cannot be read without it: keep a copy.
-od -An -v -N32 -tx1 /dev/urandom | tr -d ' \n' >secrets/second_factor_key
+printf '%s' "$key" >secrets/second_factor_key
 echo "Made ./secrets. Keep it out of backups that others can read, and keep a copy of second_factor_key."

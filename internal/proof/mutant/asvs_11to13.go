@@ -235,8 +235,8 @@ func asvs11to13() asvsTable {
 			},
 			{
 				"13.2.3", "all deployments have one password", "docs/deploy/make-secrets.sh",
-				`password() { od -An -N20 -tx1 /dev/urandom | tr -d ' \n'; }`,
-				"password() { printf '%040d' 1; }",
+				`digits=$(od -An -v -N"$1" -tx1 /dev/urandom | tr -d ' \n')`,
+				`digits=$(printf "%0$(($1 * 2))d" 1)`,
 				"internal/proof/supply", "TestMadeSecretsAreRandomAndShut", "",
 			},
 			{

@@ -48,6 +48,19 @@ func TestMadeSecretsAreRandomAndShut(t *testing.T) {
 	}
 }
 
+// TestSecretsAreMadeOfAllThatWasAsked: a tool that fails in a pipe must not make a short password.
+func TestSecretsAreMadeOfAllThatWasAsked(t *testing.T) {
+	dir, bin := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "od"), []byte("#!/bin/sh\necho 01 02\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := append(environment(), "PATH="+bin+":"+os.Getenv("PATH"))
+	said, code := run(t, dir, env, "sh", filepath.Join(root(t), "docs", "deploy", "make-secrets.sh"))
+	if _, err := os.Stat(filepath.Join(dir, "secrets")); code == 0 || err == nil || !strings.Contains(said, "Nothing was made") {
+		t.Errorf("exit code %d, %v: %s", code, err, said)
+	}
+}
+
 // TestComposeFileHasNoSecret: every password of docker-compose.yml comes from a
 // file that is made by make-secrets.sh, and that Git and the builder do not take.
 func TestComposeFileHasNoSecret(t *testing.T) {
