@@ -9,7 +9,8 @@
 //
 // The directory is on a local disk and belongs to this machine alone: flock on
 // network file systems is not to be trusted. Do not delete files while a
-// process uses them; a process that notices gives up its number.
+// process uses them; a process that notices gives up its number. A program of root's uses no
+// directory of another user, who could put a link there to a file of root's.
 package fileworker
 
 import (
@@ -17,6 +18,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -108,7 +110,7 @@ func (l *Lender) pick(ctx context.Context) (number int, best *held, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := durable.MkdirAll(l.Dir); err != nil {
+	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return 0, nil, err
 	}
 	now := lend.Now(l.Now)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -49,7 +50,7 @@ func (k *Keyed) open() error {
 	case k.Key == "":
 		return errors.New("the key is empty")
 	}
-	if err := durable.MkdirAll(filepath.Dir(k.File)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(k.File), 0o700); err != nil {
 		return err
 	}
 	file, err := durable.Open(k.File)

@@ -54,7 +54,7 @@ func Open(path string) (*File, error) {
 	// A file that was deleted between opening and locking is not the one that
 	// path names any more. Twice in a row does not happen by accident.
 	for range 10 {
-		file, err := openOrMake(path)
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller names it
 		if err != nil {
 			return nil, remedy(err, filepath.Dir(path))
 		}
@@ -143,3 +143,11 @@ func (f *File) Named() (bool, error) {
 
 // Close lets go of the lock.
 func (f *File) Close() error { return f.file.Close() }
+
+// remedy adds what to do about a file that may not be opened.
+func remedy(err error, folder string) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return fmt.Errorf("%w; give the folder %s and the files in it to the user who runs this, for example with chown -R", err, folder)
+}

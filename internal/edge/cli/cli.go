@@ -167,6 +167,9 @@ func (serveCommand) Run(a *app) error {
 	signal.Ignore(syscall.SIGPIPE)
 	log := run.OfInstance(telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel))
 	run.LogRedis(log)
+	if err := run.AsOwner(a.ctx, cfg, log); err != nil {
+		return err
+	}
 	err = run.Serve(a.ctx, cfg, a.out, a.errs, nil)
 	if a.ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = nil // stopped before it had started

@@ -59,11 +59,14 @@ func (a *app) withWorker(anew bool, f func(context.Context, audit.IDs) error) er
 	if err != nil {
 		return err
 	}
+	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
+	if err := a.asOwner(cfg, log); err != nil {
+		return err
+	}
 	if err := run.FindNumbers(cfg); err != nil && !anew {
 		return fmt.Errorf("%w, and `flakepass id next --new` a folder of worker numbers without one", err)
 	}
 	var db *sqlstore.DB
-	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
 	if run.LendsFromDatabase(cfg) {
 		if db, err = run.OpenExisting(a.ctx, cfg, log); err != nil {
 			return err

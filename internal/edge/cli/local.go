@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -63,6 +64,9 @@ func (a *app) with(open opener, f func(cfg config.Config, db *sqlstore.DB, log *
 	}
 	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
 	run.LogRedis(log)
+	if err := a.asOwner(cfg, log); err != nil {
+		return err
+	}
 	db, err := open(a.ctx, cfg, log)
 	if err != nil {
 		return err
@@ -128,8 +132,14 @@ func (l *local) refuseStolen() (closeList func(), err error) {
 	return closeList, err
 }
 
+// asOwner is for after the settings are read and before anything of the database is opened.
+func (a *app) asOwner(cfg config.Config, log *slog.Logger) error {
+	operatorName() // before the process is another user's
+	return run.AsOwner(a.ctx, cfg, quiet(log))
+}
+
 // operatorName is who types a command, for the record: user@host.
-func operatorName() string {
+var operatorName = sync.OnceValue(func() string {
 	name := strconv.Itoa(os.Getuid())
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username
@@ -139,7 +149,7 @@ func operatorName() string {
 		host = "localhost"
 	}
 	return name + "@" + host
-}
+})
 
 // commandActor is the one who types this command.
 func commandActor() audit.Actor { return audit.Actor{Name: operatorName(), Via: audit.ViaCLI} }

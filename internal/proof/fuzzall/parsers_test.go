@@ -198,7 +198,7 @@ var parsers = map[string]string{
 	"internal/edge/httpapi.server.readyz":     "- it takes nothing",
 
 	"internal/server/keypair.Pair.read": "- it reads files of the operator's for crypto/tls",
-	"internal/server/keypair.readFile":  "- it reads files of the operator's for crypto/tls",
+	"internal/server/keypair.ReadFile":  "- it reads files of the operator's for crypto/tls",
 
 	"internal/store/broadcast.Hub.read":            "- it reads a list in memory",
 	"internal/server/connlimit.conn.Read":          "- it hands on bytes as they are",

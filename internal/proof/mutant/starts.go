@@ -10,6 +10,14 @@ func starts() []Mutant {
 			Package: "internal/server/run", Test: "^TestAStartThatFailsLeavesTheDatabaseAsItWas$",
 		},
 		{
+			Name: "what root starts stays root", File: "internal/server/run/owner_unix.go",
+			Old: "return syscall.Setuid(of.uid)", New: "return nil",
+			Package: "internal/proof/commandtest", Test: "^TestRootGoesOnAsTheOwner",
+		}, {
+			Name: "the owner of a link is not asked for", File: "internal/server/run/owner_unix.go",
+			Old: "os.Lstat(next)", New: "os.Stat(next)",
+			Package: "internal/server/run", Test: "^TestOwnerOnTheWay$",
+		}, {
 			Name: "connections are taken for which there are no files", File: "internal/server/run/files.go",
 			Old: "if !known || room", New: "if known || room",
 			Package: "internal/server/run", Test: "^TestOpenFilesEnd",

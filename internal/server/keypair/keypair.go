@@ -109,11 +109,11 @@ func (p *Pair) Watch(ctx context.Context, every time.Duration, changed func(erro
 // read puts what is in the files in force, unless it is already, and returns
 // what it saw there.
 func (p *Pair) read(now time.Time) (sum [sha256.Size]byte, err error) {
-	cert, err := readFile(p.certFile)
+	cert, err := ReadFile(p.certFile)
 	if err != nil {
 		return sum, fmt.Errorf("certificate: %w", err)
 	}
-	key, err := readFile(p.keyFile)
+	key, err := ReadFile(p.keyFile)
 	if err != nil {
 		return sum, fmt.Errorf("key: %w", err)
 	}
@@ -147,7 +147,9 @@ func usable(leaf *x509.Certificate, now time.Time) error {
 	return nil
 }
 
-func readFile(path string) ([]byte, error) {
+// ReadFile reads a regular file of at most a few KiB, and fails on any other: a named pipe
+// would wait, and a device has no end.
+func ReadFile(path string) ([]byte, error) {
 	// To open a named pipe that nobody writes to would wait, and a signal would not end that.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator names the file
 	if err != nil {

@@ -109,30 +109,44 @@ func OpenOrMake(ctx context.Context, cfg config.Config, log *slog.Logger, out io
 // are missing, and reports whether the database was.
 func MakeDatabase(cfg config.Config) (made bool, err error) {
 	if cfg.Database.Kind == config.SQLite || cfg.Worker.Kind == config.WorkerFile {
-		if err := makeFolder(cfg.DataDir); err != nil {
+		if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 			return false, fmt.Errorf("data directory (FLAKEPASS_DATA_DIR): %w", err)
 		}
 	}
 	if cfg.Database.Kind != config.SQLite {
 		return false, nil
 	}
-	_, missing := os.Stat(cfg.Database.Path)
+	info, err := os.Stat(cfg.Database.Path)
+	if made = errors.Is(err, fs.ErrNotExist); !made && err == nil && !info.Mode().IsRegular() {
+		return false, notAFile(cfg)
+	}
 	// SQLite would make it readable for every user of the machine, and gives its
 	// other files the permissions of this one.
-	f, err := openOrMake(cfg.Database.Path)
+	f, err := os.OpenFile(cfg.Database.Path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return false, fmt.Errorf("database (FLAKEPASS_DATABASE): %w%s", err, whose(err))
 	}
-	return errors.Is(missing, fs.ErrNotExist), f.Close()
+	return made, f.Close()
+}
+
+// notAFile refuses what SQLite would write its first page into, such as a disk.
+func notAFile(cfg config.Config) error {
+	return fmt.Errorf("database (FLAKEPASS_DATABASE): %s is not a regular file", absolute(cfg.Database.Path))
 }
 
 // FindDatabase returns nil if the database is there, as far as that is known
-// without a connection.
+// without a connection, which would write into an empty file.
 func FindDatabase(cfg config.Config) error {
 	if cfg.Database.Kind != config.SQLite {
 		return nil // its server will say
 	}
-	_, err := os.Stat(cfg.Database.Path)
+	info, err := os.Stat(cfg.Database.Path)
+	if err == nil && !info.Mode().IsRegular() {
+		return notAFile(cfg)
+	}
+	if err == nil && info.Size() == 0 {
+		return fmt.Errorf("the database %s is empty; `flakepass serve` and `flakepass migrate up` make its tables", absolute(cfg.Database.Path))
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		setting := "FLAKEPASS_DATABASE"
 		if cfg.Database.Path == filepath.Join(cfg.DataDir, "flakepass.db") {
@@ -142,7 +156,7 @@ func FindDatabase(cfg config.Config) error {
 			absolute(cfg.Database.Path), setting)
 	}
 	if err != nil {
-		return fmt.Errorf("database (FLAKEPASS_DATABASE): %w", err)
+		return fmt.Errorf("database (FLAKEPASS_DATABASE): %w%s", err, whose(err))
 	}
 	return nil
 }

@@ -1,85 +1,57 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"log/slog"
 	"path/filepath"
+
+	"github.com/flakepass/flakepass/internal/server/config"
 )
 
-// What root makes in the data directory belongs to the owner of the folder that it is in, as
-// SQLite's own files do: otherwise one command of root's would lock a server out that
-// runs as another user. The folder of worker numbers does the same, in a module of its own.
+// An owner is a user of the machine to whom a file or folder belongs.
+type owner struct {
+	uid, gid int
+	of       string // the file or folder
+}
 
-// makeFolder makes a folder, and those above it that are missing, for their owner only.
-func makeFolder(path string) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+// AsOwner makes a process of root's go on, for good, as the user to whom its data belong. A
+// process of another user stays as it is.
+//
+// What root makes would belong to root, and the server's user could not open it. And
+// somebody who has taken over that user could put a link in the place of any file or folder:
+// root would write where it leads to. So a command reads its settings, and opens the files that
+// the operator names, before this.
+func AsOwner(ctx context.Context, cfg config.Config, log *slog.Logger) error {
+	of, found := foreignOwner(cfg)
+	if !found {
 		return nil
 	}
-	above := filepath.Dir(path)
-	if os.Geteuid() != 0 || above == path {
-		return os.MkdirAll(path, 0o700)
+	if err := become(of); err != nil {
+		return fmt.Errorf("%s belongs to the user %d, and root cannot go on as that user (%w); run this as that user", of.of, of.uid, err)
 	}
-	if err := makeFolder(above); err != nil {
-		return err
-	}
-	folder, err := os.OpenRoot(above)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = folder.Close() }()
-	name := filepath.Base(path)
-	if err := folder.Mkdir(name, 0o700); err != nil {
-		return os.MkdirAll(path, 0o700) // another process was faster, or it is a file
-	}
-	self, err := folder.OpenRoot(name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = self.Close() }()
-	made, err := self.Open(".")
-	if err != nil {
-		return err
-	}
-	giveAway(made, folder)
-	return made.Close()
+	log.InfoContext(ctx, "going on as the owner of the data, not as root", "uid", of.uid, "path", of.of)
+	return nil
 }
 
-// openOrMake opens a file to read and write, and makes one that is missing for its owner
-// only. The folder's owner may have put a link there: root makes nothing where it leads to,
-// and gives away only what is made here.
-func openOrMake(path string) (*os.File, error) {
-	if os.Geteuid() != 0 {
-		return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator names it
+// foreignOwner is to whom the data of this configuration belong, if this process is root's and
+// they are not. With a database elsewhere a command has nothing in the data directory.
+func foreignOwner(cfg config.Config) (of owner, found bool) {
+	if cfg.Database.Kind != config.SQLite {
+		return owner{}, false
 	}
-	folder, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return nil, err
+	paths := []string{cfg.Database.Path, filepath.Join(cfg.DataDir, "worker"), filepath.Join(cfg.DataDir, KeyName)}
+	if lends, err := besideDatabase(cfg.Database.Path); err == nil {
+		paths = append(paths, lends)
 	}
-	defer func() { _ = folder.Close() }()
-	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		giveAway(f, folder)
-	}
-	if !errors.Is(err, fs.ErrExist) {
-		return f, err
-	}
-	f, err = os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // as above
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; it is a link to a file that is missing: make that file, or remove the link", err)
-	}
-	return f, err
-}
-
-// giveAway gives the owner of a folder what was made in it. That may fail, as where root
-// has no right to it: then the file stays root's.
-func giveAway(made *os.File, folder *os.Root) {
-	if info, err := folder.Stat("."); err == nil {
-		if uid, gid, ok := ownerOf(info); ok {
-			_ = made.Chown(uid, gid)
+	for _, path := range paths {
+		if of, found = ownerOnTheWay(path); found {
+			return of, true
 		}
 	}
+	return owner{}, false
 }
 
 // whose adds what to do about a file that may not be opened.

@@ -2,6 +2,6 @@
 
 package run
 
-import "io/fs"
+func ownerOnTheWay(string) (owner, bool) { return owner{}, false }
 
-func ownerOf(fs.FileInfo) (uid, gid int, ok bool) { return 0, 0, false }
+func become(owner) error { return nil }

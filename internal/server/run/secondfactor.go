@@ -16,6 +16,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/keypair"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -115,7 +116,7 @@ func keyFile(path string, may func() error) ([]byte, error) {
 }
 
 func readKey(path string) ([]byte, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // a fixed name in the operator's directory
+	text, err := keypair.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("key of second factors: %w%s", err, whose(err))
 	}
@@ -129,10 +130,10 @@ func readKey(path string) ([]byte, error) {
 // writeOnce makes a file that only its owner reads, whole and on the disk before
 // it has its name. A file that is there already stays.
 func writeOnce(path, text string) error {
-	if err := makeFolder(filepath.Dir(path)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := openOrMake(filepath.Join(filepath.Dir(path), ".second-factor-"+rand.Text()))
+	f, err := os.CreateTemp(filepath.Dir(path), ".second-factor-*") // 0600
 	if err != nil {
 		return err
 	}
