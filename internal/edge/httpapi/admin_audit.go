@@ -20,20 +20,14 @@ func (s *server) auditRoutes(g gin.IRouter) {
 }
 
 func (s *server) auditEvents(c *gin.Context) error {
-	p, values, err := query(c, "action", "actor", "target", "since", "until")
-	if err != nil {
-		return err
-	}
-	f, err := filterOf(values)
-	if err != nil {
-		return err
-	}
-	f.Before, f.Limit = p.Cursor, p.Limit+1
-	list, err := s.Events.List(c.Request.Context(), f)
-	if err != nil {
-		return err
-	}
-	return listed(c, "events", p, list, render.Event, func(e *audit.Event) string { return e.ID.String() })
+	return listing(c, "events", func(p page) ([]audit.Event, error) {
+		f, err := filterOf(p.Values)
+		if err != nil {
+			return nil, err
+		}
+		f.Before, f.Limit = p.Cursor, p.Limit
+		return s.Events.List(c.Request.Context(), f)
+	}, render.Event, func(e *audit.Event) string { return e.ID.String() }, "action", "actor", "target", "since", "until")
 }
 
 // filterOf reads which events are wanted, and says everything that is wrong

@@ -49,15 +49,10 @@ func (s *server) createKey(c *gin.Context, id idworker.ID) error {
 }
 
 func (s *server) listKeys(c *gin.Context, id idworker.ID) error {
-	p, _, err := query(c)
-	if err != nil {
-		return err
-	}
-	keys, err := s.People.Keys.ListKeys(c.Request.Context(), id, p.Cursor, p.Limit+1)
-	if err != nil {
-		return gone(err)
-	}
-	return listed(c, "keys", p, keys, render.ServiceKey, func(k *servicekey.Key) string { return k.ID.String() })
+	return listing(c, "keys", func(p page) ([]servicekey.Key, error) {
+		keys, err := s.People.Keys.ListKeys(c.Request.Context(), id, p.Cursor, p.Limit)
+		return keys, gone(err)
+	}, render.ServiceKey, func(k *servicekey.Key) string { return k.ID.String() })
 }
 
 // revokeKey answers when the key is revoked. Instances are not told of it: each asks

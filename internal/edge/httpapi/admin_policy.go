@@ -37,15 +37,9 @@ func (s *server) policy(c *gin.Context) error {
 }
 
 func (s *server) policyHistory(c *gin.Context) error {
-	p, _, err := query(c)
-	if err != nil {
-		return err
-	}
-	list, err := s.Policies.History(c.Request.Context(), int64(p.Cursor), p.Limit+1)
-	if err != nil {
-		return err
-	}
-	return listed(c, "policies", p, list, render.Policy, func(v *policy.Policy) string { return strconv.FormatInt(v.Version, 10) })
+	return listing(c, "policies", func(p page) ([]policy.Policy, error) {
+		return s.Policies.History(c.Request.Context(), int64(p.Cursor), p.Limit)
+	}, render.Policy, func(v *policy.Policy) string { return strconv.FormatInt(v.Version, 10) })
 }
 
 // condition is what a header such as If-Match asks for (RFC 9110 section 13.1):

@@ -89,21 +89,15 @@ func (s *server) inviteUser(c *gin.Context, name string, role account.Role, life
 var errUninvited = invalid.Of("reset_lifetime_seconds", "invalid", "is for an account without a password; leave out one of the two")
 
 func (s *server) listResets(c *gin.Context) error {
-	p, values, err := query(c, "issued_by")
-	if err != nil {
-		return err
-	}
-	var issuer idworker.ID
-	if values.Has("issued_by") {
-		if issuer, err = idworker.ParseID(values.Get("issued_by")); err != nil {
-			return invalid.Of("issued_by", "malformed", "must be the ID of a user")
+	return listing(c, "password_resets", func(p page) (open []account.OpenReset, err error) {
+		var issuer idworker.ID
+		if p.Values.Has("issued_by") {
+			if issuer, err = idworker.ParseID(p.Values.Get("issued_by")); err != nil {
+				return nil, invalid.Of("issued_by", "malformed", "must be the ID of a user")
+			}
 		}
-	}
-	open, err := s.People.Open.ListResets(c.Request.Context(), issuer, p.Cursor, p.Limit+1)
-	if err != nil {
-		return err
-	}
-	return listed(c, "password_resets", p, open, render.Reset, func(r *account.OpenReset) string { return r.ID.String() })
+		return s.People.Open.ListResets(c.Request.Context(), issuer, p.Cursor, p.Limit)
+	}, render.Reset, func(r *account.OpenReset) string { return r.ID.String() }, "issued_by")
 }
 
 func (s *server) withdrawIssued(c *gin.Context, id idworker.ID, reason string) error {

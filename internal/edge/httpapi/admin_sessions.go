@@ -16,12 +16,12 @@ import (
 )
 
 func (s *server) listSessions(c *gin.Context) error {
-	p, values, err := query(c, "device_class")
+	p, err := query(c, "device_class")
 	if err != nil {
 		return err
 	}
-	class := values.Get("device_class")
-	if err := chosen(class, values.Has("device_class")); err != nil {
+	class := p.Values.Get("device_class")
+	if err := chosen(class, p.Values.Has("device_class")); err != nil {
 		return err
 	}
 	found, err := s.People.Sessions.List(c.Request.Context(), class, p.Cursor, p.Limit)

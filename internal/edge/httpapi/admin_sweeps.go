@@ -25,15 +25,9 @@ func (s *server) sweepRoutes(g gin.IRouter) {
 }
 
 func (s *server) sweeps(c *gin.Context) error {
-	at, _, err := query(c)
-	if err != nil {
-		return err
-	}
-	list, err := s.Sweeps.Passes(c.Request.Context(), at.Cursor, at.Limit+1)
-	if err != nil {
-		return err
-	}
-	return listed(c, "sweeps", at, list, render.Sweep, func(r *sweep.Report) string { return r.ID.String() })
+	return listing(c, "sweeps", func(p page) ([]sweep.Report, error) {
+		return s.Sweeps.Passes(c.Request.Context(), p.Cursor, p.Limit)
+	}, render.Sweep, func(r *sweep.Report) string { return r.ID.String() })
 }
 
 // requestSweep answers before the pass has done anything: it may take long.

@@ -37,16 +37,9 @@ func (s *server) listUsers(c *gin.Context) error {
 	if prefix != "" {
 		known = append(known, "cursor") // which is a name then
 	}
-	p, values, err := query(c, known...)
-	if err != nil {
-		return err
-	}
-	// One more says whether there is a next page.
-	users, err := s.People.Users.List(c.Request.Context(), prefix, values.Get("cursor"), p.Limit+1)
-	if err != nil {
-		return err
-	}
-	return listed(c, "users", p, users, render.User, func(u *account.User) string { return operator.UserCursor(prefix, u) })
+	return listing(c, "users", func(p page) ([]account.User, error) {
+		return s.People.Users.List(c.Request.Context(), prefix, p.Values.Get("cursor"), p.Limit)
+	}, render.User, func(u *account.User) string { return operator.UserCursor(prefix, u) }, known...)
 }
 
 func (s *server) createUser(c *gin.Context) error {

@@ -24,10 +24,11 @@ const (
 )
 
 // A page says which entries of a list are wanted: at most Limit, beyond the one
-// with the ID Cursor (0: from the beginning).
+// with the ID Cursor (0: from the beginning). Values are all parameters.
 type page struct {
 	Cursor idworker.ID
 	Limit  int
+	Values url.Values
 }
 
 // errQuery means that the query cannot be read. What is left out of it, or is replaced in it,
@@ -52,13 +53,13 @@ func readQuery(c *gin.Context) (url.Values, error) {
 // name that is not known, or that comes twice, is refused, for a filter that is
 // not applied would show what was not asked for. A list that names the cursor, too,
 // reads it itself.
-func query(c *gin.Context, known ...string) (page, url.Values, error) {
-	p := page{Limit: pageSize}
+func query(c *gin.Context, known ...string) (page, error) {
 	wrong := &invalid.Error{}
 	values, err := readQuery(c)
 	if err != nil {
-		return p, nil, err
+		return page{}, err
 	}
+	p := page{Limit: pageSize, Values: values}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case name != "cursor" && name != "limit" && !slices.Contains(known, name):
@@ -81,20 +82,27 @@ func query(c *gin.Context, known ...string) (page, url.Values, error) {
 		}
 		p.Cursor = id
 	}
-	if len(wrong.Fields) > 0 {
-		return p, nil, wrong
-	}
-	return p, values, nil
+	return p, wrong.OrNil()
 }
 
-// listed answers with the page of a list whose entries are the member of that name. One
-// entry more than the limit says that there is a next page, which begins after the last
-// one shown.
-func listed[D, W any](c *gin.Context, name string, p page, found []D, one func(*D) W, id func(*D) string) error {
+// listing answers with a page of a list whose entries are the member of that name. find is
+// asked for one entry more than the limit: this one says that there is a next page, which
+// begins after the last one shown. The parameters known are those of query.
+func listing[D, W any](c *gin.Context, name string, find func(page) ([]D, error), one func(*D) W, id func(*D) string, known ...string) error {
+	p, err := query(c, known...)
+	if err != nil {
+		return err
+	}
+	limit := p.Limit
+	p.Limit++
+	found, err := find(p)
+	if err != nil {
+		return err
+	}
 	next := ""
-	if len(found) > p.Limit {
-		found = found[:p.Limit]
-		next = id(&found[p.Limit-1])
+	if len(found) > limit {
+		found = found[:limit]
+		next = id(&found[limit-1])
 	}
 	return answer(c, http.StatusOK, list{name, render.All(found, one), next})
 }
