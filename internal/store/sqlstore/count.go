@@ -176,20 +176,29 @@ func (s *Settings) share(ctx context.Context, r span, want int64) (float64, erro
 }
 
 // sample estimates how many rows are in r from that share of it: one piece, at
-// random, of each of the strata. The error is twice the standard error, from the
-// differences of neighbouring strata (Cochran, Sampling Techniques, 5A.12).
+// random, of each of the strata.
 func (s *Settings) sample(ctx context.Context, r span, share float64) (policy.Estimate, error) {
 	counts, err := s.pieces(ctx, r, r.random(share))
 	if err != nil {
 		return policy.Estimate{}, err
 	}
+	return estimated(counts, share), nil
+}
+
+// estimated is the sum of what was counted in one piece of each of the strata, which together
+// are that share of all. The error is twice the standard error, from the differences of
+// neighbouring strata (Cochran, Sampling Techniques, 5A.12). A single piece is all there is.
+func estimated(counts []int64, share float64) policy.Estimate {
+	if len(counts) == 1 {
+		return policy.Estimate{Count: counts[0]}
+	}
 	var sum, variance float64
-	for i := 0; i < strata; i += 2 {
+	for i := 0; i < len(counts); i += 2 {
 		a, b := float64(counts[i])/share, float64(counts[i+1])/share
 		sum += a + b
 		variance += (a - b) * (a - b)
 	}
-	return policy.Estimate{Count: int64(math.Round(sum)), Error: int64(math.Ceil(2*math.Sqrt(variance))) + 1}, nil
+	return policy.Estimate{Count: int64(math.Round(sum)), Error: int64(math.Ceil(2*math.Sqrt(variance))) + 1}
 }
 
 // A piece is the values above lo and up to hi.

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -34,34 +33,16 @@ func (s *Settings) beyond(ctx context.Context, after *policy.Policy, now time.Ti
 		}
 		parts = r.random(share)
 	}
-	found, err := s.beyondIn(ctx, parts, after, now, floor)
+	tooMany, losers, err := s.beyondIn(ctx, parts, after, now, floor)
 	if err != nil {
 		return sessions, users, err
 	}
-	of := func(n func(excess) int64) policy.Estimate {
-		var sum, variance float64
-		for i := range found {
-			here := float64(n(found[i])) / share
-			sum += here
-			if i%2 == 1 {
-				d := here - float64(n(found[i-1]))/share
-				variance += d * d
-			}
-		}
-		e := policy.Estimate{Count: int64(math.Round(sum))}
-		if len(parts) > 1 {
-			e.Error = int64(math.Ceil(2*math.Sqrt(variance))) + 1
-		}
-		return e
-	}
-	return of(func(e excess) int64 { return e.Sessions }), of(func(e excess) int64 { return e.Users }), nil
+	return estimated(tooMany, share), estimated(losers, share), nil
 }
 
-// An excess is how many sessions of the users of one piece are too many, and of how many.
-type excess struct{ Sessions, Users int64 }
-
-// beyondIn counts in pieces of the IDs of users, with one statement.
-func (s *Settings) beyondIn(ctx context.Context, pieces []piece, after *policy.Policy, now time.Time, floor int64) ([]excess, error) {
+// beyondIn counts in each of some pieces of the IDs of users, with one statement: how many
+// sessions are too many, and of how many users.
+func (s *Settings) beyondIn(ctx context.Context, pieces []piece, after *policy.Policy, now time.Time, floor int64) (sessions, users []int64, err error) {
 	part := func(table, user, where string) string {
 		return "SELECT ? AS piece, " + user + " AS user_id, token_id, token_seen_at, " + classOf + " AS class, " + roleOf(table) + " AS role FROM " + table +
 			" WHERE " + where + " AND token_id > ?"
@@ -78,7 +59,7 @@ func (s *Settings) beyondIn(ctx context.Context, pieces []piece, after *policy.P
 		Class, Role                  string
 	}
 	if err := s.DB.gorm.WithContext(ctx).Raw(query, args...).Scan(&rows).Error; err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	type holder struct {
 		piece int
@@ -93,12 +74,12 @@ func (s *Settings) beyondIn(ctx context.Context, pieces []piece, after *policy.P
 		of := holder{r.Piece, r.UserID}
 		held[of] = append(held[of], session.Session{ID: id, Seen: seen, Device: session.DeviceOf(r.Class, "")})
 	}
-	found := make([]excess, len(pieces))
-	for of, sessions := range held {
-		if n := len(session.Excess(sessions, after, func(*session.Session) bool { return false })); n > 0 {
-			found[of.piece].Sessions += int64(n)
-			found[of.piece].Users++
+	sessions, users = make([]int64, len(pieces)), make([]int64, len(pieces))
+	for of, all := range held {
+		if n := len(session.Excess(all, after, func(*session.Session) bool { return false })); n > 0 {
+			sessions[of.piece] += int64(n)
+			users[of.piece]++
 		}
 	}
-	return found, nil
+	return sessions, users, nil
 }
