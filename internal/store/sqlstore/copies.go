@@ -81,9 +81,6 @@ func (c *Copies) Behind(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*copyLimit)
 	defer cancel()
 	last, err := c.beat(ctx)
-	if err != nil {
-		err = fmt.Errorf("sqlstore: how far replicas are: %w", err)
-	}
 	var all sync.WaitGroup
 	behind, errs := make([]time.Duration, len(c.copies)), make([]error, len(c.copies))
 	for i, db := range c.copies {
@@ -97,7 +94,7 @@ func (c *Copies) Behind(ctx context.Context) (time.Duration, error) {
 		})
 	}
 	all.Wait()
-	return slices.Max(append(behind, 0)), errors.Join(append(errs, err)...)
+	return slices.Max(append(behind, 0)), errors.Join(append(errs, failed("how far replicas are", err))...)
 }
 
 // beat writes a row of its own into polls, for no instance may run, and returns the last of all.

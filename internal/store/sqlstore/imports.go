@@ -225,11 +225,8 @@ func (f *HashFormats) save(ctx context.Context, counts []account.FormatCount, st
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
-		return fmt.Errorf("sqlstore: keep formats of hashes: %w", err)
-	case moved:
+	if err == nil && moved {
 		return errMoved
 	}
-	return nil
+	return failed("keep formats of hashes", err)
 }

@@ -61,7 +61,7 @@ func (db *DB) keep(tx *gorm.DB, by idworker.ID, r *session.Request, token, user 
 // [session.ErrRequestReused]. If the process stops before the login begins, the same request
 // finds its user. The request comes first: who waits for it has made nothing yet.
 func (u *Users) CreateBy(ctx context.Context, by idworker.ID, r *session.Request, user account.User, events ...audit.Event) error {
-	return created(u.DB.write(ctx, func(tx *gorm.DB) error {
+	return created("create user", u.DB.write(ctx, func(tx *gorm.DB) error {
 		kept, err := u.DB.request(tx, by, r)
 		if kept != nil && kept.old() {
 			err = u.DB.forget(tx, by, r, kept)

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -36,10 +35,7 @@ func (u *Users) one(ctx context.Context, also, join string, args ...any) (foundU
 	case err == nil && row.User.ID == 0:
 		return foundUser{}, account.ErrNotFound
 	}
-	if err != nil {
-		return foundUser{}, fmt.Errorf("sqlstore: user: %w", err)
-	}
-	return row, nil
+	return row, failed("user", err)
 }
 
 // ByName finds a user by a normalised username or alias, or [account.ErrNotFound]. It is

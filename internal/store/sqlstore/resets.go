@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"gorm.io/gorm"
@@ -92,16 +91,12 @@ func keepReset(tx *gorm.DB, r account.Reset, version int64) error {
 // CreateInvited adds a user together with a reset by which the first password is
 // set, and their events, or returns [account.ErrExists] if the name is taken.
 func (u *Users) CreateInvited(ctx context.Context, user account.User, r account.Reset, events ...audit.Event) error {
-	err := u.DB.write(ctx, func(tx *gorm.DB) error {
+	return created("invite user", u.DB.write(ctx, func(tx *gorm.DB) error {
 		if err := u.create(tx, user); err != nil {
 			return err
 		}
 		return keepReset(tx, r, user.PasswordVersion)
-	}, events...)
-	if err != nil && !errors.Is(err, account.ErrExists) {
-		return fmt.Errorf("sqlstore: invite user: %w", err)
-	}
-	return err
+	}, events...))
 }
 
 // ByReset finds the user whose reset has that hash and can be used at that time,

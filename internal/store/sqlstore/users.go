@@ -46,14 +46,15 @@ func (u *Users) by(ctx context.Context, where string, key any) (account.User, er
 // [account.ErrExists] if the name is taken. If another user has the external ID, it is
 // [account.ErrOtherPerson], in an [*account.RefusedError] about that user.
 func (u *Users) Create(ctx context.Context, user account.User, events ...audit.Event) error {
-	return created(u.DB.write(ctx, func(tx *gorm.DB) error { return u.create(tx, user) }, events...))
+	return created("create user", u.DB.write(ctx, func(tx *gorm.DB) error { return u.create(tx, user) }, events...))
 }
 
-func created(err error) error {
-	if err != nil && !errors.Is(err, account.ErrExists) {
-		return fmt.Errorf("sqlstore: create user: %w", err)
+// created is failed, but for a name that is taken.
+func created(verb string, err error) error {
+	if errors.Is(err, account.ErrExists) {
+		return err
 	}
-	return err
+	return failed(verb, err)
 }
 
 // CreateFirstAdmin is Create for an admin, if there is none yet. Otherwise it
