@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +47,10 @@ func (s *Sweeps) Clear(ctx context.Context, m sweep.Marks, stage sweep.Stage, lo
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	cleared := 0
-	err := s.DB.again(ctx, func() error {
+	mayWin := lostOrUnsettled()
+	// A duplicate key is not tried again: the caller finds it, one row at a time.
+	again := func(err error) bool { return !errors.Is(err, gorm.ErrDuplicatedKey) && mayWin(err) }
+	err := s.DB.retryIf(ctx, again, func() error {
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
 			cleared, err = s.clear(tx, m, stage, logins, events)
 			return err
@@ -175,21 +177,6 @@ func list(ids []int64) string {
 		b = strconv.AppendInt(b, id, 10)
 	}
 	return string(b)
-}
-
-// again is retry for a batch, which a change of the policy may stop. A duplicate key
-// is not tried again: the caller finds it, one row at a time.
-func (db *DB) again(ctx context.Context, f func() error) error {
-	var twice error
-	err := db.retryIf(ctx, lostOrUnsettled(), func() error {
-		err := f()
-		if errors.Is(err, gorm.ErrDuplicatedKey) {
-			twice = err
-			return nil
-		}
-		return err
-	})
-	return cmp.Or(err, twice)
 }
 
 // ofRow reports whether a database that works says no to what is in a row, or in
