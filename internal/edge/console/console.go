@@ -33,7 +33,6 @@ type Options struct {
 
 	Policies   verb.Policies
 	Figures    Figures
-	Schedule   Schedule
 	Record     verb.Events
 	Status     Status
 	Activities Activities

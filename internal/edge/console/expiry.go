@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
@@ -15,9 +14,6 @@ import (
 )
 
 const expiryPath = "/console/expiry"
-
-// A Schedule says when the sweep comes next after a moment, by its schedule.
-type Schedule func(spec string, after time.Time) (time.Time, error)
 
 // dialView is what expiry.html shows.
 type dialView struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
 const historyPage = 10
@@ -135,11 +136,11 @@ type sweepView struct {
 }
 
 func (q *request) sweepView(spec string) sweepView {
-	next, err := q.u.Schedule(spec, q.u.Now())
-	if err != nil {
-		next = time.Time{}
+	view := sweepView{Words: q.t.schedule(spec)}
+	if schedule, err := sweep.ParseSchedule(spec); err == nil {
+		view.Next = schedule.Next(q.u.Now().UTC())
 	}
-	return sweepView{q.t.schedule(spec), next}
+	return view
 }
 
 func (t *texts) schedule(spec string) string {

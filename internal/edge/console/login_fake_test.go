@@ -21,6 +21,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
 const cookieName = "__Host-flakepass"
@@ -191,13 +192,6 @@ func (w *world) sendForm(c *http.Cookie, path string, pairs ...string) *httptest
 	return w.do(r)
 }
 
-func nextMinute(spec string, after time.Time) (time.Time, error) {
-	if spec == "bad" {
-		return time.Time{}, errors.New("never comes")
-	}
-	return after.Add(time.Minute), nil
-}
-
 // policies are the real verbs over a store in memory, with logins that began
 // an hour apart and were never used.
 type policies struct {
@@ -221,7 +215,7 @@ func newPolicies(now func() time.Time) *policies {
 		at := now().Add(-time.Duration(i) * time.Hour)
 		s.logins = append(s.logins, policy.Facts{Issued: at, Seen: at})
 	}
-	s.Policies = &operator.Policies{Store: s, IDs: s, Now: now, Schedule: func(spec string) error { _, err := nextMinute(spec, now()); return err }}
+	s.Policies = &operator.Policies{Store: s, IDs: s, Now: now, Schedule: func(spec string) error { _, err := sweep.ParseSchedule(spec); return err }}
 	return s
 }
 

@@ -76,7 +76,7 @@ func newWorld(t testing.TB) *world {
 	w.policies = newPolicies(w.time)
 	w.ui = console.New(console.Options{
 		HasAdmin: w.hasAdmin, Now: w.time, Log: slog.New(slog.NewJSONHandler(&w.log, nil)),
-		Own: w.people(), FactorStates: people{w}, Sessions: w, Policies: w.policies, Figures: w.policies, Schedule: nextMinute, Record: &w.record,
+		Own: w.people(), FactorStates: people{w}, Sessions: w, Policies: w.policies, Figures: w.policies, Record: &w.record,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		Instances:      &roll{},
 		People: verb.People{

@@ -11,7 +11,6 @@ import (
 	"github.com/flakepass/flakepass/api"
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
-	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/edge/console"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/server/config"
@@ -49,20 +48,11 @@ func (s *system) console() *console.UI {
 		HasAdmin: s.users.HasAdmin, Now: time.Now, Log: s.log, TrustedProxies: s.cfg.TrustedProxies,
 		Own: s.own, FactorStates: s.factors, Sessions: s.sessions,
 		Policies: PoliciesOf(s.db, s.events, s.rule, s.log), Incidents: s.collector,
-		Schedule: nextSweep, Figures: &sqlstore.Settings{DB: s.db}, Activities: &sqlstore.Activity{DB: s.db}, Record: EventsOf(s.db),
+		Figures: &sqlstore.Settings{DB: s.db}, Activities: &sqlstore.Activity{DB: s.db}, Record: EventsOf(s.db),
 		Status: s.status, Instances: &sqlstore.Instances{DB: s.db},
 		People: s.operators.people(), Impersonation: s.cfg.Impersonation,
 		PublicURL: s.cfg.PublicURL, AdminsNeedFactor: s.cfg.SecondFactor == config.SecondFactorAdmins, LimitsOff: !s.cfg.Throttle,
 	})
-}
-
-// nextSweep is when the sweep comes next by that schedule.
-func nextSweep(spec string, after time.Time) (time.Time, error) {
-	schedule, err := sweep.ParseSchedule(spec)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return schedule.Next(after.UTC()), nil
 }
 
 // reasons are why this instance should get no requests.
