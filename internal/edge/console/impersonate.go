@@ -19,15 +19,12 @@ func (v userView) MayActFor() bool {
 // actView is what impersonation.html shows, once.
 type actView struct {
 	frame
-	User   string // the path of the page of the user
-	opened session.Opened
+	User    string         // the path of the page of the user
+	Session session.Opened // in which the admin acts
 }
 
 // Token is the secret, for this page and nothing else.
-func (v actView) Token() string { return v.opened.Token.Reveal() }
-
-// Session is the session in which the admin acts.
-func (v actView) Session() session.Opened { return v.opened }
+func (v actView) Token() string { return v.Session.Token.Reveal() }
 
 func (u *UI) impersonate(q *request, id idworker.ID, form url.Values) {
 	var opened session.Opened
@@ -48,6 +45,6 @@ func (u *UI) impersonate(q *request, id idworker.ID, form url.Values) {
 	default:
 		f := q.frame(q.t.Text("act.title"), usersPath, "given.js")
 		f.Back = "" // another language would have to begin another
-		q.render(http.StatusCreated, "impersonation", actView{frame: f, User: userPath(id), opened: opened})
+		q.render(http.StatusCreated, "impersonation", actView{frame: f, User: userPath(id), Session: opened})
 	}
 }
