@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -126,6 +127,48 @@ func TestRootGoesOnAsTheOwnerOfTheData(t *testing.T) {
 		}
 	}
 	e2e.Must(t, vars, "", "user", "disable", "alice") // and nothing is broken
+}
+
+// TestRootOfAContainerWithoutRoot: the folders above the data belong to a user whom the container
+// does not have. Its root is the owner of the data, and goes on as it is.
+func TestRootOfAContainerWithoutRoot(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root makes a container of another user here")
+	}
+	const user = 65533
+	home, err := os.MkdirTemp("/tmp", "flakepass-owner-") //nolint:usetesting // as above
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	if err := os.Chown(home, user, user); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(home, "flakepass")
+	// The user may not enter the folder that it is in. A file that this process writes could not be
+	// started while another test starts a process, which gets what is open.
+	if out, err := exec.CommandContext(t.Context(), "cp", e2e.Binary(t), path).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), path, "migrate", "up")
+	cmd.Dir, cmd.Env = home, []string{"FLAKEPASS_DATA_DIR=" + filepath.Join(home, "data")}
+	one := []syscall.SysProcIDMap{{HostID: user, Size: 1}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: one, GidMappings: one, Credential: &syscall.Credential{NoSetGroups: true}}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) {
+		t.Skip("this machine has no user namespaces: ", err)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	info, err := os.Stat(filepath.Join(home, "data", "flakepass.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); !ok || s.Uid != user {
+		t.Errorf("the database is of %+v", s)
+	}
 }
 
 // children are the processes that a process has started.

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
@@ -42,7 +43,7 @@ func ownerOnTheWay(path string) (of owner, found bool) {
 		if err != nil {
 			return owner{}, false // if it is missing, root makes it, in a folder of root's
 		}
-		if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid != 0 {
+		if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid != 0 && mapped(s.Uid) {
 			return owner{uid: int(s.Uid), gid: int(s.Gid), of: next}, true
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
@@ -62,6 +63,23 @@ func ownerOnTheWay(path string) (of owner, found bool) {
 		left = slices.Concat(strings.Split(to, "/"), left)
 	}
 	return owner{}, false
+}
+
+// mapped reports whether the user namespace of this process has that user. In a container of
+// an ordinary user, the folders of the machine belong to a number that stands for all others:
+// root there is not the machine's, and nobody can go on as the owner.
+func mapped(uid uint32) bool {
+	ranges, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return true // no Linux
+	}
+	for line := range strings.Lines(string(ranges)) {
+		var inside, outside, count uint64
+		if _, err := fmt.Sscan(line, &inside, &outside, &count); err == nil && uint64(uid) >= inside && uint64(uid)-inside < count {
+			return true
+		}
+	}
+	return false
 }
 
 // become gives up the rights of root, and takes those of the owner, with all groups that the
