@@ -167,7 +167,7 @@ func (serveCommand) Run(a *app) error {
 	signal.Ignore(syscall.SIGPIPE)
 	log := run.OfInstance(telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel))
 	run.LogRedis(log)
-	if err := run.AsOwner(a.ctx, cfg, log); err != nil {
+	if _, err := run.AsOwner(a.ctx, cfg, log); err != nil { // which is in the log
 		return err
 	}
 	err = run.Serve(a.ctx, cfg, a.out, a.errs, nil)

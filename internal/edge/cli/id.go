@@ -60,7 +60,8 @@ func (a *app) withWorker(anew bool, f func(context.Context, audit.IDs) error) er
 		return err
 	}
 	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
-	if err := a.asOwner(cfg, log); err != nil {
+	advise, err := a.asOwner(cfg, log)
+	if err != nil {
 		return err
 	}
 	if err := run.FindNumbers(cfg); err != nil && !anew {
@@ -69,13 +70,13 @@ func (a *app) withWorker(anew bool, f func(context.Context, audit.IDs) error) er
 	var db *sqlstore.DB
 	if run.LendsFromDatabase(cfg) {
 		if db, err = run.OpenExisting(a.ctx, cfg, log); err != nil {
-			return err
+			return advise(err)
 		}
 		defer func() { _ = db.Close() }()
 	}
 	ids, closeIDs, err := run.OpenIDs(a.ctx, cfg, db, log)
 	if err != nil {
-		return err
+		return advise(err)
 	}
 	defer closeIDs()
 	return f(a.ctx, ids)

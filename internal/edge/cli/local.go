@@ -64,12 +64,13 @@ func (a *app) with(open opener, f func(cfg config.Config, db *sqlstore.DB, log *
 	}
 	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
 	run.LogRedis(log)
-	if err := a.asOwner(cfg, log); err != nil {
+	advise, err := a.asOwner(cfg, log)
+	if err != nil {
 		return err
 	}
 	db, err := open(a.ctx, cfg, log)
 	if err != nil {
-		return err
+		return advise(err)
 	}
 	defer func() { _ = db.Close() }()
 	return f(cfg, db, log)
@@ -133,7 +134,7 @@ func (l *local) refuseStolen() (closeList func(), err error) {
 }
 
 // asOwner is for after the settings are read and before anything of the database is opened.
-func (a *app) asOwner(cfg config.Config, log *slog.Logger) error {
+func (a *app) asOwner(cfg config.Config, log *slog.Logger) (advise func(error) error, err error) {
 	operatorName() // before the process is another user's
 	return run.AsOwner(a.ctx, cfg, quiet(log))
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,25 +31,6 @@ type userImport struct {
 func (userImport) Help() string {
 	return "The fields of a line are username, external_id, aliases, password_hash (or hash), role, disabled and created. " +
 		"A user who is here already is not changed, so it may be stopped at any time and said again. docs/moving.md has the formats."
-}
-
-// Validate is called by kong. A list of --rejects may be written anew, since the command may be
-// said again; any other file stays, above all the one of the users.
-func (c userImport) Validate() error {
-	info, err := os.Stat(c.Rejects)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil //nolint:nilerr // what cannot be written either is said then
-	}
-	f, err := os.Open(c.Rejects)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	begin := make([]byte, len(rejectBegins))
-	if _, err := io.ReadFull(f, begin); err != nil || string(begin) != rejectBegins {
-		return fmt.Errorf("--rejects: %s is there, and is no list of rejected lines; name another file", c.Rejects)
-	}
-	return nil
 }
 
 func (c userImport) Run(a *app) error {
@@ -187,12 +169,42 @@ func (c userImport) newRejects(a *app) (*rejects, error) {
 	if c.Rejects == "" {
 		return r, nil
 	}
-	f, err := os.OpenFile(c.Rejects, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	var err error
+	if r.file, err = openRejects(c.Rejects); err != nil {
+		return nil, err
+	}
+	r.buf = bufio.NewWriter(r.file)
+	return r, nil
+}
+
+// openRejects opens a new file, or empties an earlier list, since the command may be said again.
+// Any other file stays, above all the one of the users: it looks at what it has opened. A new
+// file is made under no link, which another user may have put there.
+func openRejects(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if !errors.Is(err, fs.ErrExist) {
+		return f, err
+	}
+	if f, err = os.OpenFile(path, os.O_RDWR, 0); errors.Is(err, fs.ErrNotExist) {
+		return nil, misuse(fmt.Sprintf("--rejects: %s is a link to a file that is missing; name another file", path))
+	}
 	if err != nil {
 		return nil, err
 	}
-	r.file, r.buf = f, bufio.NewWriter(f)
-	return r, nil
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		begin := make([]byte, len(rejectBegins))
+		if n, _ := f.ReadAt(begin, 0); string(begin[:n]) != rejectBegins {
+			err = misuse(fmt.Sprintf("--rejects: %s is there, and is no list of rejected lines; name another file", path))
+		} else {
+			err = f.Truncate(0)
+		}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // add never repeats a value: it may be a password in the wrong column.

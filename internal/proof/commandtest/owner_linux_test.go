@@ -56,8 +56,28 @@ func TestRootGoesOnAsTheOwnerOfTheData(t *testing.T) {
 	}
 	for _, pid := range append(hashing, p.Cmd.Process.Pid) {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		if err != nil || !strings.Contains(string(status), fmt.Sprintf("\nUid:\t%d\t%[1]d\t%[1]d\t%[1]d\n", user)) {
-			t.Errorf("process %d is not the owner's: %v\n%s", pid, err, status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := fmt.Sprintf("\t%d\t%[1]d\t%[1]d\t%[1]d\n", user)
+		for _, want := range []string{"\nUid:" + of, "\nGid:" + of, fmt.Sprintf("\nGroups:\t%d \n", user), "\nCapPrm:\t0000000000000000\n", "\nCapEff:\t0000000000000000\n"} {
+			if !strings.Contains(string(status), want) {
+				t.Errorf("process %d is not the owner's: no %q in\n%s", pid, want, status)
+			}
+		}
+	}
+	// Who is the same user could take a terminal of root's from the process that hashes.
+	for _, pid := range hashing {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if fields := strings.Fields(rest); fields[3] != strconv.Itoa(pid) {
+			t.Errorf("the process that hashes is of the session %s, not of its own", fields[3])
+		}
+		if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/2", pid)); err != nil || !strings.HasPrefix(to, "pipe:") {
+			t.Errorf("its errors go to %q, %v", to, err)
 		}
 	}
 	p.Signal(t, syscall.SIGTERM)
@@ -153,8 +173,8 @@ func TestRootOfAContainerWithoutRoot(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), path, "migrate", "up")
 	cmd.Dir, cmd.Env = home, []string{"FLAKEPASS_DATA_DIR=" + filepath.Join(home, "data")}
-	one := []syscall.SysProcIDMap{{HostID: user, Size: 1}}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: one, GidMappings: one, Credential: &syscall.Credential{NoSetGroups: true}}
+	ids := []syscall.SysProcIDMap{{HostID: user, Size: 1}, {ContainerID: 1, HostID: 100_000, Size: 65536}} // as rootless containers have it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: ids, GidMappings: ids, Credential: &syscall.Credential{NoSetGroups: true}}
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) {
 		t.Skip("this machine has no user namespaces: ", err)

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -105,7 +106,10 @@ func hashProcess(workers int) *exec.Cmd {
 	cmd := exec.Command(ownProgram(), "hash") //nolint:gosec,noctx // this program; the end of its input ends it
 	cmd.Args[0] = "flakepass"
 	cmd.Env = []string{"GOMAXPROCS=" + strconv.Itoa(min(workers, runtime.NumCPU()))}
-	cmd.Stderr = os.Stderr
+	// Other processes of the same user can take what this one has open. It gets no terminal: the
+	// server may have been started by root.
+	cmd.Stderr = struct{ io.Writer }{os.Stderr} // by a pipe
+	ownSession(cmd)
 	return cmd
 }
 

@@ -129,10 +129,13 @@ func fromZooKeeper(cfg config.Config, log *slog.Logger, server bool) (l idworker
 	}
 	k := &zkworker.Keyed{
 		Client: client, Root: z.Path, Key: z.Key, Holder: Holder(),
-		File: filepath.Join(cfg.DataDir, "zookeeper-reserve"),
+		File: reserveFile(cfg),
 	}
 	return k, func() { _ = k.Close(); _ = client.Close() }
 }
+
+// reserveFile is where a server with a key of ZooKeeper remembers its number.
+func reserveFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "zookeeper-reserve") }
 
 // Holder names this process to operators: its host and PID.
 func Holder() string {

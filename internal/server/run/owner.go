@@ -24,27 +24,37 @@ type owner struct {
 // somebody who has taken over that user could put a link in the place of any file or folder:
 // root would write where it leads to. So a command reads its settings, and opens the files that
 // the operator names, before this.
-func AsOwner(ctx context.Context, cfg config.Config, log *slog.Logger) error {
+//
+// advise adds to an error of what is done then who this is, if that is another user now.
+func AsOwner(ctx context.Context, cfg config.Config, log *slog.Logger) (advise func(error) error, err error) {
 	of, found := foreignOwner(cfg)
 	if !found {
-		return nil
+		return func(err error) error { return err }, nil
 	}
 	if err := become(of); err != nil {
-		return fmt.Errorf("%s belongs to the user %d, and root cannot go on as that user (%w); run this as that user", of.of, of.uid, err)
+		return nil, fmt.Errorf("%s belongs to the user %d, and root cannot go on as that user (%w); run this as that user", of.of, of.uid, err)
 	}
 	log.InfoContext(ctx, "going on as the owner of the data, not as root", "uid", of.uid, "path", of.of)
-	return nil
+	return func(err error) error {
+		if err == nil {
+			return nil
+		}
+		return fmt.Errorf("%w; this goes on as the user %d, the owner of %s: that user must be able to open the data, and to enter the folders above", err, of.uid, of.of)
+	}, nil
 }
 
 // foreignOwner is to whom the data of this configuration belong, if this process is root's and
-// they are not. With a database elsewhere a command has nothing in the data directory.
+// they are not.
 func foreignOwner(cfg config.Config) (of owner, found bool) {
-	if cfg.Database.Kind != config.SQLite {
-		return owner{}, false
+	var paths []string
+	if cfg.Database.Kind == config.SQLite {
+		paths = []string{cfg.Database.Path, filepath.Join(cfg.DataDir, "worker"), filepath.Join(cfg.DataDir, KeyName)}
+		if lends, err := besideDatabase(cfg.Database.Path); err == nil {
+			paths = append(paths, lends)
+		}
 	}
-	paths := []string{cfg.Database.Path, filepath.Join(cfg.DataDir, "worker"), filepath.Join(cfg.DataDir, KeyName)}
-	if lends, err := besideDatabase(cfg.Database.Path); err == nil {
-		paths = append(paths, lends)
+	if cfg.Worker.ZooKeeper.Key != "" {
+		paths = append(paths, reserveFile(cfg))
 	}
 	for _, path := range paths {
 		if of, found = ownerOnTheWay(path); found {

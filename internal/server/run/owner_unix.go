@@ -3,9 +3,9 @@
 package run
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/user"
 	"slices"
 	"strconv"
@@ -66,26 +66,28 @@ func ownerOnTheWay(path string) (of owner, found bool) {
 }
 
 // mapped reports whether the user namespace of this process has that user. In a container of
-// an ordinary user, the folders of the machine belong to a number that stands for all others:
-// root there is not the machine's, and nobody can go on as the owner.
+// an ordinary user, the folders of the machine belong to a number that stands for all others
+// (user_namespaces(7)): root there is not the machine's, and nobody can go on as their owner.
 func mapped(uid uint32) bool {
 	ranges, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil {
 		return true // no Linux
 	}
-	for line := range strings.Lines(string(ranges)) {
-		var inside, outside, count uint64
-		if _, err := fmt.Sscan(line, &inside, &outside, &count); err == nil && uint64(uid) >= inside && uint64(uid)-inside < count {
-			return true
-		}
+	if fields := strings.Fields(string(ranges)); slices.Equal(fields, []string{"0", "0", "4294967295"}) {
+		return true // no container of that kind
 	}
-	return false
+	others, err := os.ReadFile("/proc/sys/kernel/overflowuid")
+	return err == nil && strings.TrimSpace(string(others)) != strconv.Itoa(int(uid))
 }
 
 // become gives up the rights of root, and takes those of the owner, with all groups that the
-// machine has for that user.
+// machine has for that user. One whom it does not know gets the group of the file, but not root's.
 func become(of owner) error {
-	gid, groups := of.gid, []int{of.gid}
+	gid := of.gid
+	if gid == 0 {
+		gid = of.uid
+	}
+	groups := []int{gid}
 	if u, err := user.LookupId(strconv.Itoa(of.uid)); err == nil {
 		if its, err := strconv.Atoi(u.Gid); err == nil {
 			gid, groups = its, []int{its}
@@ -105,3 +107,6 @@ func become(of owner) error {
 	}
 	return syscall.Setuid(of.uid) // of root's: the saved one, too
 }
+
+// ownSession makes a process one without a terminal.
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -162,6 +163,9 @@ func (p *ports) cut() {
 
 func listen(ctx context.Context, address, variable string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("cannot listen on %s: %w; set %s to a port of 1024 or more, or give the program the right to this one (AmbientCapabilities=CAP_NET_BIND_SERVICE of systemd)", address, err, variable)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w; set %s to another address, or to port 0 for any free one", address, err, variable)
 	}
