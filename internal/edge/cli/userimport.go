@@ -170,7 +170,7 @@ func (c userImport) newRejects(a *app) (*rejects, error) {
 		return r, nil
 	}
 	var err error
-	if r.file, err = openRejects(c.Rejects); err != nil {
+	if r.file, err = c.openRejects(); err != nil {
 		return nil, err
 	}
 	r.buf = bufio.NewWriter(r.file)
@@ -180,13 +180,13 @@ func (c userImport) newRejects(a *app) (*rejects, error) {
 // openRejects opens a new file, or empties an earlier list, since the command may be said again.
 // Any other file stays, above all the one of the users: it looks at what it has opened. A new
 // file is made under no link, which another user may have put there.
-func openRejects(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func (c userImport) openRejects() (*os.File, error) {
+	f, err := os.OpenFile(c.Rejects, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if !errors.Is(err, fs.ErrExist) {
 		return f, err
 	}
-	if f, err = os.OpenFile(path, os.O_RDWR, 0); errors.Is(err, fs.ErrNotExist) {
-		return nil, misuse(fmt.Sprintf("--rejects: %s is a link to a file that is missing; name another file", path))
+	if f, err = os.OpenFile(c.Rejects, os.O_RDWR, 0); errors.Is(err, fs.ErrNotExist) {
+		return nil, misuse(fmt.Sprintf("--rejects: %s is a link to a file that is missing; name another file", c.Rejects))
 	}
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func openRejects(path string) (*os.File, error) {
 	if err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 		begin := make([]byte, len(rejectBegins))
 		if n, _ := f.ReadAt(begin, 0); string(begin[:n]) != rejectBegins {
-			err = misuse(fmt.Sprintf("--rejects: %s is there, and is no list of rejected lines; name another file", path))
+			err = misuse(fmt.Sprintf("--rejects: %s is there, and is no list of rejected lines; name another file", c.Rejects))
 		} else {
 			err = f.Truncate(0)
 		}
