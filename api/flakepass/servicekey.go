@@ -74,6 +74,15 @@ func (k ServiceKey) LogValue() slog.Value { return slog.StringValue(k.String()) 
 // MarshalText hides the secret from encoders.
 func (k ServiceKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
+// UnmarshalText reads what [ParseServiceKey] accepts, as [Token.UnmarshalText] does.
+func (k *ServiceKey) UnmarshalText(b []byte) error {
+	read, err := ParseServiceKey(string(b))
+	if err == nil {
+		*k = read
+	}
+	return err
+}
+
 // ServiceCredential is [Credential] for routes that a back end calls: it finds a token or
 // a service key, and the other one of the two is zero.
 func ServiceCredential(h http.Header, extra string) (Token, ServiceKey, error) {

@@ -127,6 +127,10 @@ func FuzzParseServiceKey(f *testing.F) {
 		}
 		for _, text := range texts {
 			k, err := flakepass.ParseServiceKey(text)
+			var into flakepass.ServiceKey
+			if !errors.Is(into.UnmarshalText([]byte(text)), err) || into.Reveal() != k.Reveal() {
+				t.Errorf("UnmarshalText(%q) differs from ParseServiceKey", text)
+			}
 			token, both, of := flakepass.ParseServiceCredential(text)
 			_, asToken := flakepass.ParseToken(text)
 			switch {

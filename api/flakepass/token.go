@@ -145,6 +145,16 @@ func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
 // to its owner calls [Token.Reveal] by name.
 func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
+// UnmarshalText reads what [ParseToken] accepts, and leaves the Token as it was if it
+// does not. It does not read what MarshalText writes.
+func (t *Token) UnmarshalText(b []byte) error {
+	read, err := ParseToken(string(b))
+	if err == nil {
+		*t = read
+	}
+	return err
+}
+
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 func appendBase62(b []byte, v uint64, width int) []byte {

@@ -157,7 +157,10 @@ func FuzzParseToken(f *testing.F) {
 		}
 		for _, text := range texts {
 			token, err := flakepass.ParseToken(text)
+			var into flakepass.Token
 			switch {
+			case !errors.Is(into.UnmarshalText([]byte(text)), err) || into.Reveal() != token.Reveal():
+				t.Errorf("UnmarshalText(%q) differs from ParseToken", text)
 			case err != nil && !errors.Is(err, flakepass.ErrMalformed) && !errors.Is(err, flakepass.ErrKeyNotAccepted):
 				t.Errorf("ParseToken(%q): got error %v, want ErrMalformed", text, err)
 			case err != nil && !token.IsZero():

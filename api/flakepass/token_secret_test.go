@@ -182,7 +182,37 @@ func TestNoEncoderWritesTheSecret(t *testing.T) {
 	if want := `{"T":"token(` + goldenID + `)"}`; err != nil || string(got) != want {
 		t.Errorf("json: got %s, %v, want %s", got, err, want)
 	}
-	if err := json.Unmarshal([]byte(`{"T":"`+goldenText+`"}`), &shown{}); err == nil {
-		t.Error("json read a token: only ParseToken may make one from outside text")
+}
+
+// TestDecodersReadTheTextOnly: what an encoder wrote of a credential is none, and no error repeats a text.
+func TestDecodersReadTheTextOnly(t *testing.T) {
+	var into struct {
+		T flakepass.Token
+		K flakepass.ServiceKey
+	}
+	read := func(text string) error { return json.Unmarshal([]byte(text), &into) }
+	if err := read(`{"T":"` + goldenText + `","K":"` + goldenKey + `"}`); err != nil || into.T.Reveal() != goldenText || into.K.Reveal() != goldenKey {
+		t.Fatalf("read %v, %v", into, err)
+	}
+	hidden, err := json.Marshal(into)
+	if err != nil || leaks(string(hidden)) {
+		t.Errorf("the secret is in %s, %v", hidden, err)
+	}
+	for text, want := range map[string]error{
+		string(hidden): flakepass.ErrMalformed, `{"T":"` + goldenKey + `"}`: flakepass.ErrKeyNotAccepted, `{"T":"` + goldenText[:45] + `"}`: flakepass.ErrMalformed,
+		`{"K":"` + goldenText + `"}`: flakepass.ErrKeyMalformed, `{"K":"` + goldenKey[:46] + `"}`: flakepass.ErrKeyMalformed, `{"T":""}`: flakepass.ErrMalformed,
+	} {
+		if err := read(text); !errors.Is(err, want) || leaks(err.Error()) || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if into.T.Reveal() != goldenText || into.K.Reveal() != goldenKey {
+		t.Errorf("what was refused has changed %v", into)
+	}
+	b := []byte(goldenText)
+	err = into.T.UnmarshalText(b)
+	clear(b) // a decoder uses its buffer again
+	if err != nil || into.T.Reveal() != goldenText {
+		t.Errorf("read %v, %v", into.T, err)
 	}
 }

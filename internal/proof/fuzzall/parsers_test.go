@@ -21,6 +21,8 @@ var parsers = map[string]string{
 	"api/flakepass.ParseToken":                "api/flakepass.FuzzParseToken",
 	"api/flakepass.parseBase62":               "api/flakepass.FuzzParseToken",
 	"api/flakepass.ParseServiceKey":           "api/flakepass.FuzzParseServiceKey",
+	"api/flakepass.Token.UnmarshalText":       "api/flakepass.FuzzParseToken",
+	"api/flakepass.ServiceKey.UnmarshalText":  "api/flakepass.FuzzParseServiceKey",
 	"api/flakepass.ParseServiceCredential":    "api/flakepass.FuzzParseServiceKey",
 	"api/client.wireMadeKey.UnmarshalJSON":    "api/client.FuzzAnswers",
 	"internal/domain/servicekey.ParseScopes":  "- it compares with two words",
