@@ -223,6 +223,62 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	}
 }
 
+// TestAnswersWithSecretsDoNotPrint: who writes down what a call returned does not write the secret, and what
+// was written is not read as one.
+func TestAnswersWithSecretsDoNotPrint(t *testing.T) {
+	t.Parallel()
+	token, key := flakepass.NewToken(7), flakepass.NewServiceKey(7)
+	const at = `"2026-11-21T09:12:33.123Z"`
+	login := `"token":"` + token.Reveal() + `","session_id":"7","expires_at":` + at + `,"idle_expires_at":` + at
+	reset := `{"reset_token":"fpr_canary","url":"https://a/reset#fpr_canary","expires_at":` + at + `}`
+	answers := map[string]string{
+		"/v1/login":         `{` + login + `,"device_credential":"canary","deletion_cancelled":true}`,
+		"/v1/issue":         `{` + login + `,"device_credential":"canary","user_id":"9","username":"a","auth_method":"sms","auth_time":` + at + `}`,
+		"/9/keys":           `{"key":"` + key.Reveal() + `","id":"7","user_id":"9","name":"x","scopes":["verify"],"created_at":` + at + `}`,
+		"/9/impersonate":    `{"token":"` + token.Reveal() + `","session_id":"7","user_id":"9","username":"a","act":{"sub":"8"},"expires_at":` + at + `}`,
+		"/9/password-reset": reset,
+		"/admin/users":      `{"id":"9","username":"a","role":"user","created_at":` + at + `,"password_reset":` + reset + `}`,
+	}
+	c := served(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for path, body := range answers {
+			if strings.HasSuffix(r.URL.Path, path) {
+				_, _ = io.WriteString(w, body)
+			}
+		}
+	})
+	in, err := c.Login(t.Context(), client.Credentials{})
+	issued, ierr := c.Issue(t.Context(), client.Issue{})
+	made, merr := c.CreateServiceKey(t.Context(), 9, client.NewServiceKey{})
+	act, aerr := c.Impersonate(t.Context(), 9, "x")
+	started, serr := c.StartPasswordReset(t.Context(), 9, client.ResetHow{})
+	invited, verr := c.InviteUser(t.Context(), client.NewUser{}, 0)
+	if err := errors.Join(err, ierr, merr, aerr, serr, verr); err != nil {
+		t.Fatal(err)
+	}
+	for _, ok := range []bool{
+		in.Token.Reveal() == token.Reveal() && in.SessionID == 7 && in.DeviceCredential.Reveal() == "canary" && in.DeletionCancelled,
+		issued.Token.Reveal() == token.Reveal() && issued.UserID == 9 && issued.DeviceCredential.Reveal() == "canary" && issued.AuthMethod == "sms",
+		made.Key.Reveal() == key.Reveal() && made.ID == 7 && act.Token.Reveal() == token.Reveal() && act.Act.Admin() == 8,
+		started.Token.Reveal() == "fpr_canary" && started.Page == "https://a/reset" && started.URL() == "https://a/reset#fpr_canary",
+		invited.User.Username == "a" && invited.Reset.Page == started.Page && invited.Reset.Token.Reveal() == "fpr_canary",
+	} {
+		if !ok {
+			t.Errorf("read %v %v %v %v %v %v", in, issued, made, act, started, invited)
+		}
+	}
+	for _, v := range []any{&in, &issued, &made, &act, &started, &invited} {
+		written, err := json.Marshal(v)
+		said := fmt.Sprintf("%s %v %+v %#v", written, v, v, v)
+		if err != nil || strings.Contains(said, "canary") || strings.Contains(said, token.Reveal()[14:40]) || strings.Contains(said, key.Reveal()[15:41]) {
+			t.Errorf("%T: the secret is in %s, %v", v, said, err)
+		}
+		if err := json.Unmarshal(written, v); err == nil {
+			t.Errorf("%T was read from %s", v, written)
+		}
+	}
+}
+
 // TestRefusalOfTheOwnTokenIsNoAnswer: an error of Options.Token that is a Refusal must
 // not look like the answer to the question about another token.
 func TestRefusalOfTheOwnTokenIsNoAnswer(t *testing.T) {

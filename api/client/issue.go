@@ -46,12 +46,17 @@ type Issue struct {
 // An Issued is a login that has begun. The token is the only copy, and for the app.
 type Issued struct {
 	Login
-	UserID   flakepass.ID
-	Username string
-	Created  bool // the user was made
+	UserID   flakepass.ID `json:"user_id"`
+	Username string       `json:"username"`
+	Created  bool         `json:"created"` // the user was made
 	// AuthMethod and AuthTime are as the server keeps them.
-	AuthMethod string
-	AuthTime   wire.Time
+	AuthMethod string    `json:"auth_method"`
+	AuthTime   wire.Time `json:"auth_time"`
+}
+
+// Complete reports whether all is there.
+func (i Issued) Complete() bool {
+	return i.Login.Complete() && i.UserID != 0 && i.Username != "" && i.AuthMethod != "" && !i.AuthTime.IsZero()
 }
 
 // Issue begins a login of a user whom this back end has authenticated: see [Client.AsService]
@@ -68,7 +73,7 @@ func (c *Client) Issue(ctx context.Context, i Issue) (Issued, error) {
 	if i.Address.IsValid() {
 		ip = i.Address.String()
 	}
-	v, err := ask[wireIssued](ctx, c, http.MethodPost, "/v1/issue", struct {
+	return ask[Issued](ctx, c, http.MethodPost, "/v1/issue", struct {
 		UserID     wire.ID   `json:"user_id,omitzero"`
 		Username   string    `json:"username,omitempty"`
 		ExternalID string    `json:"external_id,omitempty"`
@@ -88,24 +93,4 @@ func (c *Client) Issue(ctx context.Context, i Issue) (Issued, error) {
 			r.header, r.again = http.Header{"Idempotency-Key": {i.RequestID}}, true
 		}
 	})
-	if err != nil {
-		return Issued{}, err
-	}
-	return Issued{
-		Login:  v.login(),
-		UserID: v.UserID, Username: v.Username, Created: v.Created, AuthMethod: v.AuthMethod, AuthTime: v.AuthTime,
-	}, nil
-}
-
-type wireIssued struct {
-	wireLogin
-	UserID     flakepass.ID `json:"user_id"`
-	Username   string       `json:"username"`
-	Created    bool         `json:"created"`
-	AuthMethod string       `json:"auth_method"`
-	AuthTime   wire.Time    `json:"auth_time"`
-}
-
-func (i wireIssued) Complete() bool {
-	return i.wireLogin.Complete() && i.UserID != 0 && i.Username != "" && i.AuthMethod != "" && !i.AuthTime.IsZero()
 }

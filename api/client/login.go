@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
@@ -62,17 +60,22 @@ type Credentials struct {
 
 // A Login has begun. The token is the only copy: the server keeps a hash.
 type Login struct {
-	Token         flakepass.Token
-	SessionID     flakepass.ID // public
-	Device        wire.Device  // as the server keeps it
-	ExpiresAt     wire.Time    // when the absolute lifetime ends
-	IdleExpiresAt wire.Time    // when the idle timeout ends if no request comes
+	Token         flakepass.Token `json:"token"`
+	SessionID     flakepass.ID    `json:"session_id"`      // public
+	Device        wire.Device     `json:"device"`          // as the server keeps it
+	ExpiresAt     wire.Time       `json:"expires_at"`      // when the absolute lifetime ends
+	IdleExpiresAt wire.Time       `json:"idle_expires_at"` // when the idle timeout ends if no request comes
 	// DeviceCredential is to be kept, also after a logout, for [Credentials]. It is the
 	// zero one if the server gives none.
-	DeviceCredential DeviceCredential
+	DeviceCredential DeviceCredential `json:"device_credential"`
 	// DeletionCancelled means that the user had asked for the account to be deleted, and
 	// that this login has cancelled that.
-	DeletionCancelled bool
+	DeletionCancelled bool `json:"deletion_cancelled"`
+}
+
+// Complete reports whether all is there.
+func (l Login) Complete() bool {
+	return !l.Token.IsZero() && l.Token.ID() == l.SessionID && !l.ExpiresAt.IsZero() && !l.IdleExpiresAt.IsZero()
 }
 
 // Login begins a login of a user, and ends those for which the policy leaves no room. It fails
@@ -85,7 +88,7 @@ func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
 	if !who.Ticket.IsZero() {
 		who.Username, who.Password, who.Code = "", Password{}, ""
 	}
-	v, err := ask[wireLogin](ctx, c, http.MethodPost, "/v1/login", struct {
+	return ask[Login](ctx, c, http.MethodPost, "/v1/login", struct {
 		namePassword
 		Code       string   `json:"code,omitempty"`
 		Credential string   `json:"device_credential,omitempty"`
@@ -97,36 +100,11 @@ func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
 			r.header = http.Header{"Authorization": {"Bearer " + who.Last.Reveal()}}
 		}
 	})
-	if err != nil {
-		return Login{}, err
-	}
-	return v.login(), nil
 }
 
 type ofDevice struct {
 	wire.Device
 	ID string `json:"id,omitempty"`
-}
-
-type wireLogin struct {
-	Token         token        `json:"token"`
-	SessionID     flakepass.ID `json:"session_id"`
-	Device        wire.Device  `json:"device"`
-	ExpiresAt     wire.Time    `json:"expires_at"`
-	IdleExpiresAt wire.Time    `json:"idle_expires_at"`
-	Credential    string       `json:"device_credential"`
-	Cancelled     bool         `json:"deletion_cancelled"`
-}
-
-func (l *wireLogin) login() Login {
-	return Login{
-		Token: l.Token.Token, SessionID: l.SessionID, Device: l.Device, ExpiresAt: l.ExpiresAt, IdleExpiresAt: l.IdleExpiresAt,
-		DeviceCredential: NewDeviceCredential(l.Credential), DeletionCancelled: l.Cancelled,
-	}
-}
-
-func (l wireLogin) Complete() bool {
-	return !l.Token.IsZero() && l.Token.ID() == l.SessionID && !l.ExpiresAt.IsZero() && !l.IdleExpiresAt.IsZero()
 }
 
 // Logout ends the login of this client's token. A login that is over already is
@@ -182,17 +160,3 @@ type ready struct {
 }
 
 func (r ready) Complete() bool { return r.Status == "ready" }
-
-// token reads the text of one, for the one answer that has it.
-type token struct{ flakepass.Token }
-
-// UnmarshalJSON fails with an error that does not repeat the text.
-func (t *token) UnmarshalJSON(b []byte) error {
-	var text string
-	if err := json.Unmarshal(b, &text); err != nil {
-		return errors.New("client: a token that is no text")
-	}
-	var err error
-	t.Token, err = flakepass.ParseToken(text)
-	return err
-}

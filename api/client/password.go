@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 )
@@ -41,6 +42,15 @@ func (secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // MarshalText hides the text from encoders.
 func (secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// UnmarshalText keeps the text. It fails only for what MarshalText writes.
+func (s *secret) UnmarshalText(b []byte) error {
+	if string(b) == redacted {
+		return errors.New("client: a secret that was hidden when it was written")
+	}
+	*s = secretOf(string(b))
+	return nil
+}
 
 // A Password is a password that cannot print itself: every fmt verb, slog and
 // encoding/json show that there is one, and never which. The zero Password is
@@ -91,9 +101,3 @@ type Secret struct{ secret }
 
 // Reveal is the text, to be shown to that person only.
 func (s Secret) Reveal() string { return s.reveal() }
-
-// UnmarshalText reads the secret of an answer.
-func (s *Secret) UnmarshalText(b []byte) error {
-	s.secret = secretOf(string(b))
-	return nil
-}

@@ -171,7 +171,7 @@ func FuzzAnswers(f *testing.F) {
 		if p, err := decode[pending](body); err == nil && p.Within <= 0 {
 			t.Errorf("within %v", p.Within)
 		}
-		if p, err := decode[wireLogin](body); err == nil && p.Token.ID() != p.SessionID {
+		if p, err := decode[Login](body); err == nil && p.Token.ID() != p.SessionID {
 			t.Errorf("a login: %+v", p)
 		}
 		sweeps, _, _ := readPage[wire.Sweep](body, "sweeps")
@@ -184,8 +184,8 @@ func FuzzAnswers(f *testing.F) {
 		_, _, _ = readPage[wire.User](body, "users")
 		_, _ = decode[wireToken](body)
 		_, _ = decode[wire.Stats](body)
-		_, _ = decode[wireReset](body)
-		if k, err := decode[wireMadeKey](body); err == nil && k.key.ID() != k.ID {
+		_, _ = decode[PasswordReset](body)
+		if k, err := decode[MadeServiceKey](body); err == nil && k.Key.ID() != k.ID {
 			t.Errorf("a key: %+v", k.ServiceKey)
 		}
 	})

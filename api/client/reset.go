@@ -16,9 +16,9 @@ import (
 
 // A PasswordReset is a way for a user to set a password, once.
 type PasswordReset struct {
-	Token     ResetToken
-	ExpiresAt wire.Time // from then on it cannot be used
-	Page      string    // where a person sets the password; "" if the operator has not said where people reach the server
+	Token     ResetToken `json:"reset_token"`
+	ExpiresAt wire.Time  `json:"expires_at"` // from then on it cannot be used
+	Page      string     `json:"url"`        // where a person sets the password; "" if the operator has not said where people reach the server
 }
 
 // URL is the page with the token in it, so it is as secret; or "" if no page is known.
@@ -29,27 +29,21 @@ func (r PasswordReset) URL() string {
 	return r.Page + "#" + r.Token.Reveal()
 }
 
-type wireReset struct {
-	Token     string    `json:"reset_token"`
-	URL       string    `json:"url"`
-	ExpiresAt wire.Time `json:"expires_at"`
+// Complete reports whether all is there.
+func (r PasswordReset) Complete() bool {
+	return strings.HasPrefix(r.Token.Reveal(), "fpr_") && !r.ExpiresAt.IsZero()
 }
 
-func (r wireReset) Complete() bool {
-	return strings.HasPrefix(r.Token, "fpr_") && !r.ExpiresAt.IsZero() && (r.URL == "" || strings.HasSuffix(r.URL, "#"+r.Token))
-}
-
-func (r wireReset) reset() PasswordReset {
-	page, _, _ := strings.Cut(r.URL, "#")
-	return PasswordReset{Token: NewResetToken(r.Token), ExpiresAt: r.ExpiresAt, Page: page}
-}
-
-// UnmarshalJSON fails with an error that does not repeat the text.
-func (r *wireReset) UnmarshalJSON(b []byte) error {
-	type plain wireReset
-	if err := json.Unmarshal(b, (*plain)(r)); err != nil {
+// UnmarshalJSON takes the token out of the address of the page, and fails with an error that
+// does not repeat the text.
+func (r *PasswordReset) UnmarshalJSON(b []byte) error {
+	type plain PasswordReset
+	var p plain
+	if json.Unmarshal(b, &p) != nil || p.Page != "" && !strings.HasSuffix(p.Page, "#"+p.Token.Reveal()) {
 		return errors.New("client: a reset that cannot be read")
 	}
+	p.Page, _, _ = strings.Cut(p.Page, "#")
+	*r = PasswordReset(p)
 	return nil
 }
 
@@ -66,14 +60,10 @@ func (h ResetHow) seconds() int64 { return int64(h.Life / time.Second) }
 // [NotFound], [ValidationFailed] or [ReauthenticationRequired]. After a 5xx or no answer the result
 // is unknown: start another.
 func (c *Client) StartPasswordReset(ctx context.Context, id flakepass.ID, how ResetHow) (PasswordReset, error) {
-	r, err := ask[wireReset](ctx, c, http.MethodPost, "/v1/admin/users/"+id.String()+"/password-reset", struct {
+	return ask[PasswordReset](ctx, c, http.MethodPost, "/v1/admin/users/"+id.String()+"/password-reset", struct {
 		Life   int64  `json:"reset_lifetime_seconds,omitempty"`
 		Reason string `json:"reason,omitempty"`
 	}{how.seconds(), how.Reason})
-	if err != nil {
-		return PasswordReset{}, err
-	}
-	return r.reset(), nil
 }
 
 // WithdrawPasswordReset ends the reset that was started for a user, if there is
@@ -126,18 +116,12 @@ func (c *Client) ResetPassword(ctx context.Context, t ResetToken, next Password)
 
 // An Invited is an account without a password, and how its owner sets the first.
 type Invited struct {
-	User  wire.User
-	Reset PasswordReset
-}
-
-type wireInvited struct {
 	wire.User
-	Reset *wireReset `json:"password_reset"`
+	Reset PasswordReset `json:"password_reset"`
 }
 
-func (i wireInvited) Complete() bool {
-	return i.User.Complete() && i.Reset != nil && i.Reset.Complete()
-}
+// Complete reports whether all is there.
+func (i Invited) Complete() bool { return i.User.Complete() && i.Reset.Complete() }
 
 // InviteUser makes an account without a password, and gives out a token with
 // which its owner sets the first one. The Password of u must be empty. It fails as
@@ -146,14 +130,10 @@ func (c *Client) InviteUser(ctx context.Context, u NewUser, life time.Duration) 
 	if u.Password.reveal() != "" {
 		return Invited{}, errors.New("client: an invited user has no password; leave it empty, or call CreateUser")
 	}
-	i, err := ask[wireInvited](ctx, c, http.MethodPost, "/v1/admin/users", struct {
+	return ask[Invited](ctx, c, http.MethodPost, "/v1/admin/users", struct {
 		Username string `json:"username"`
 		Role     string `json:"role"`
 		Reason   string `json:"reason,omitempty"`
 		Life     int64  `json:"reset_lifetime_seconds,omitempty"`
 	}{u.Username, u.Role, u.Reason, ResetHow{Life: life}.seconds()})
-	if err != nil {
-		return Invited{}, err
-	}
-	return Invited{i.User, i.Reset.reset()}, nil
 }

@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"iter"
 	"net/http"
 	"time"
@@ -22,48 +20,25 @@ type NewServiceKey struct {
 
 // A MadeServiceKey is a new key with its text, which the server shows this once.
 type MadeServiceKey struct {
-	Key flakepass.ServiceKey
+	Key flakepass.ServiceKey `json:"key"`
 	wire.ServiceKey
 }
 
-type wireMadeKey struct {
-	key flakepass.ServiceKey
-	wire.ServiceKey
-}
-
-// UnmarshalJSON fails with an error that does not repeat the text.
-func (k *wireMadeKey) UnmarshalJSON(b []byte) error {
-	var text struct {
-		Key string `json:"key"`
-	}
-	err := json.Unmarshal(b, &text)
-	if err == nil {
-		err = json.Unmarshal(b, &k.ServiceKey)
-	}
-	if err == nil {
-		k.key, err = flakepass.ParseServiceKey(text.Key)
-	}
-	if err != nil {
-		return errors.New("client: a service key that cannot be read")
-	}
-	return nil
-}
-
-func (k wireMadeKey) Complete() bool {
-	return !k.key.IsZero() && k.key.ID() == k.ID && k.ServiceKey.Complete()
+// Complete reports whether all is there.
+func (k MadeServiceKey) Complete() bool {
+	return !k.Key.IsZero() && k.Key.ID() == k.ID && k.ServiceKey.Complete()
 }
 
 // CreateServiceKey makes a key for an account of the role service. It fails with
 // [NotFound], [ValidationFailed] or [ReauthenticationRequired]. After a 5xx or no answer
 // the result is unknown: look for the name, and revoke what nobody has.
 func (c *Client) CreateServiceKey(ctx context.Context, user flakepass.ID, k NewServiceKey) (MadeServiceKey, error) {
-	made, err := ask[wireMadeKey](ctx, c, http.MethodPost, "/v1/admin/users/"+user.String()+"/keys", struct {
+	return ask[MadeServiceKey](ctx, c, http.MethodPost, "/v1/admin/users/"+user.String()+"/keys", struct {
 		Name      string    `json:"name"`
 		Scopes    []string  `json:"scopes"`
 		ExpiresAt wire.Time `json:"expires_at,omitzero"`
 		Reason    string    `json:"reason,omitempty"`
 	}{k.Name, k.Scopes, wire.At(k.ExpiresAt), k.Reason})
-	return MadeServiceKey{made.key, made.ServiceKey}, err
 }
 
 // ServiceKeys lists the keys of an account, newest first, with those that are over.

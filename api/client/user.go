@@ -114,16 +114,12 @@ func (c *Client) DeleteUser(ctx context.Context, id flakepass.ID, username, reas
 // An Impersonation is a session in which this client's user acts for another one. The token
 // is the only copy: the server keeps a hash.
 type Impersonation struct {
-	Token flakepass.Token
+	Token flakepass.Token `json:"token"`
 	wire.Impersonation
 }
 
-type wireImpersonation struct {
-	Token token `json:"token"`
-	wire.Impersonation
-}
-
-func (i wireImpersonation) Complete() bool { return !i.Token.IsZero() && i.Impersonation.Complete() }
+// Complete reports whether all is there.
+func (i Impersonation) Complete() bool { return !i.Token.IsZero() && i.Impersonation.Complete() }
 
 // Impersonate opens a session in which this client's user, an admin, acts for a user, for an
 // hour at most, and ends the one before of that user. It changes nothing of the account.
@@ -132,11 +128,7 @@ func (i wireImpersonation) Complete() bool { return !i.Token.IsZero() && i.Imper
 // [NotFound] or [ValidationFailed]. After a 5xx or no answer it may have begun without
 // a token: begin another.
 func (c *Client) Impersonate(ctx context.Context, user flakepass.ID, reason string) (Impersonation, error) {
-	i, err := ask[wireImpersonation](ctx, c, http.MethodPost, "/v1/admin/users/"+user.String()+"/impersonate", because{reason})
-	if err != nil {
-		return Impersonation{}, err
-	}
-	return Impersonation{i.Token.Token, i.Impersonation}, nil
+	return ask[Impersonation](ctx, c, http.MethodPost, "/v1/admin/users/"+user.String()+"/impersonate", because{reason})
 }
 
 // A NameChange says what is to be different of the names of a user. What is nil stays.

@@ -24,7 +24,6 @@ var parsers = map[string]string{
 	"api/flakepass.Token.UnmarshalText":       "api/flakepass.FuzzParseToken",
 	"api/flakepass.ServiceKey.UnmarshalText":  "api/flakepass.FuzzParseServiceKey",
 	"api/flakepass.ParseServiceCredential":    "api/flakepass.FuzzParseServiceKey",
-	"api/client.wireMadeKey.UnmarshalJSON":    "api/client.FuzzAnswers",
 	"internal/domain/servicekey.ParseScopes":  "- it compares with two words",
 	"internal/domain/servicekey.Service.read": "- it reads a row of the database",
 	"api/flakepass.ParseID":                   "- it is wire.ParseID",
@@ -46,15 +45,14 @@ var parsers = map[string]string{
 
 	"api/internal/baseurl.Parse": "- a developer sets it, and net/url takes it apart",
 
-	"api/client.readProblem":         "api/client.FuzzProblem",
-	"api/client.readRetryAfter":      "api/client.FuzzRetryAfter",
-	"api/client.decode":              "api/client.FuzzAnswers",
-	"api/client.token.UnmarshalJSON": "api/client.FuzzAnswers",
-	"api/client.read":                "- it makes a request",
-	"api/client.readPage":            "api/client.FuzzAnswers",
+	"api/client.readProblem":    "api/client.FuzzProblem",
+	"api/client.readRetryAfter": "api/client.FuzzRetryAfter",
+	"api/client.decode":         "api/client.FuzzAnswers",
+	"api/client.read":           "- it makes a request",
+	"api/client.readPage":       "api/client.FuzzAnswers",
 
-	"api/client.Secret.UnmarshalText":    "- it keeps a text as it is",
-	"api/client.wireReset.UnmarshalJSON": "api/client.FuzzAnswers",
+	"api/client.secret.UnmarshalText":        "- it keeps a text as it is",
+	"api/client.PasswordReset.UnmarshalJSON": "api/client.FuzzAnswers",
 
 	"internal/edge/cli.readDevice":                    "- it reads a file that only this program writes, and sends on a text of it as it is",
 	"internal/domain/ratelimit.ParseDeviceCredential": "internal/domain/ratelimit.FuzzParseDeviceCredential",
