@@ -204,15 +204,9 @@ func (c *Client) act(ctx context.Context, method, path string, v any, with ...fu
 	if err != nil || status == http.StatusNoContent {
 		return 0, err
 	}
-	p, err := decode[pending](body)
+	p, err := decode[wire.Pending](body)
 	return time.Duration(p.Within), err
 }
-
-type pending struct {
-	Within wire.Millis `json:"effective_within_ms"`
-}
-
-func (p pending) Complete() bool { return p.Within > 0 && p.Within.Sane() }
 
 // open is for a call that needs no token, and repeatable for one that may be sent twice.
 func open(r *call)       { r.open = true }

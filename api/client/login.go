@@ -14,7 +14,7 @@ import (
 // [RegistrationClosed], [RateLimited], or [ValidationFailed] with all that is
 // wrong with name and password.
 func (c *Client) Register(ctx context.Context, username string, p Password) (name string, err error) {
-	v, err := ask[named](ctx, c, http.MethodPost, "/v1/register", namePassword{username, p.reveal()}, open)
+	v, err := ask[wire.Registered](ctx, c, http.MethodPost, "/v1/register", namePassword{username, p.reveal()}, open)
 	return v.Username, err
 }
 
@@ -22,12 +22,6 @@ type namePassword struct {
 	Username string `json:"username"`
 	Password string `json:"password"`
 }
-
-type named struct {
-	Username string `json:"username"`
-}
-
-func (n named) Complete() bool { return n.Username != "" }
 
 // Credentials are what a login takes.
 type Credentials struct {

@@ -39,34 +39,15 @@ type Introspection struct {
 // [flakepass.Remote], which remembers answers without making the revocation bound
 // longer.
 func (c *Client) Introspect(ctx context.Context, t flakepass.Token) (Introspection, error) {
-	v, err := get[wireToken](ctx, c, form("/v1/introspect", t))
+	v, err := get[wire.Introspection](ctx, c, form("/v1/introspect", t))
 	if err != nil || !*v.Active {
 		return Introspection{}, err
 	}
-	who := Introspection{Active: true, UserID: v.Sub, Username: v.Username, Role: v.Role, Act: v.Act.Admin(), SessionID: v.JTI, DeviceClass: v.Device, IssuedAt: time.Unix(v.IAT, 0).UTC(), ExpiresAt: time.Unix(v.Exp, 0).UTC()}
-	if len(v.AMR) > 0 {
-		who.AuthMethod, who.AuthTime = v.AMR[0], time.Unix(v.AuthTime, 0).UTC()
+	who := Introspection{Active: true, UserID: v.UserID, Username: v.Username, Role: v.Role, Act: v.Act.Admin(), SessionID: v.SessionID, DeviceClass: v.DeviceClass, IssuedAt: time.Unix(v.IssuedAt, 0).UTC(), ExpiresAt: time.Unix(v.ExpiresAt, 0).UTC()}
+	if len(v.Methods) > 0 {
+		who.AuthMethod, who.AuthTime = v.Methods[0], time.Unix(v.AuthTime, 0).UTC()
 	}
 	return who, nil
-}
-
-type wireToken struct {
-	Active   *bool        `json:"active"`
-	Sub      flakepass.ID `json:"sub"`
-	Username string       `json:"username"`
-	Role     string       `json:"role"`
-	Act      *wire.Act    `json:"act"`
-	JTI      flakepass.ID `json:"jti"`
-	Device   string       `json:"device_class"`
-	IAT      int64        `json:"iat"`
-	Exp      int64        `json:"exp"`
-	AMR      []string     `json:"amr"`
-	AuthTime int64        `json:"auth_time"`
-}
-
-func (t wireToken) Complete() bool {
-	return t.Active != nil && (!*t.Active || t.Sub != 0 && t.Username != "" && t.Role != "" && t.JTI != 0 && t.IAT > 0 && t.Exp > 0 &&
-		(t.Act == nil || t.Act.Sub != 0))
 }
 
 // Revoke ends the login of a token (RFC 7009). The caller shows a service key with the

@@ -168,7 +168,7 @@ func FuzzAnswers(f *testing.F) {
 		if p, err := decode[wire.PolicyChanged](body); err == nil && (p.IdleTimeout <= 0 || p.Version < 1) {
 			t.Errorf("a policy: %+v", p)
 		}
-		if p, err := decode[pending](body); err == nil && p.Within <= 0 {
+		if p, err := decode[wire.Pending](body); err == nil && p.Within <= 0 {
 			t.Errorf("within %v", p.Within)
 		}
 		if p, err := decode[Login](body); err == nil && p.Token.ID() != p.SessionID {
@@ -182,7 +182,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		_, _, _ = readPage[wire.Event](body, "events")
 		_, _, _ = readPage[wire.User](body, "users")
-		_, _ = decode[wireToken](body)
+		_, _ = decode[wire.Introspection](body)
 		_, _ = decode[wire.Stats](body)
 		_, _ = decode[PasswordReset](body)
 		if k, err := decode[MadeServiceKey](body); err == nil && k.Key.ID() != k.ID {

@@ -71,16 +71,8 @@ func (c *Client) EndSession(ctx context.Context, id flakepass.ID, reason string)
 	return c.act(ctx, http.MethodDelete, "/v1/admin/sessions/"+id.String(), because{reason}, repeatable)
 }
 
-// A LoggedOutAll says what [Client.LogoutAll] ended.
-type LoggedOutAll struct {
-	Ended  *wire.Estimate `json:"ended"`               // how many logins lived until then; nil if they could not be counted in time
-	Within wire.Millis    `json:"effective_within_ms"` // by when every instance refuses them
-}
-
-// Complete reports whether all is there.
-func (a LoggedOutAll) Complete() bool {
-	return a.Within > 0 && a.Within.Sane() && (a.Ended == nil || a.Ended.Sane())
-}
+// A LoggedOutAll says what [Client.LogoutAll] ended: see [wire.LoggedOutAll].
+type LoggedOutAll = wire.LoggedOutAll
 
 // LogoutAll ends every login that has begun so far, that of this client too. After
 // an error assume that they still live, and try again.

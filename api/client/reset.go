@@ -84,18 +84,12 @@ func (c *Client) PasswordResets(ctx context.Context, issuer flakepass.ID) iter.S
 	return list[wire.OpenReset](ctx, c, "/v1/admin/password-resets", "password_resets", query)
 }
 
-type wireWithdrawn struct {
-	Withdrawn *int `json:"withdrawn"`
-}
-
-func (w wireWithdrawn) Complete() bool { return w.Withdrawn != nil }
-
 // WithdrawIssuedPasswordResets ends all resets that issuer has started so far and
 // that can be used, and returns how many there were. It fails with [NotFound] or
 // [ValidationFailed]. After a 5xx or no answer assume that some still work, and try
 // again.
 func (c *Client) WithdrawIssuedPasswordResets(ctx context.Context, issuer flakepass.ID, reason string) (int, error) {
-	w, err := ask[wireWithdrawn](ctx, c, http.MethodDelete, "/v1/admin/users/"+issuer.String()+"/issued-password-resets", because{reason})
+	w, err := ask[wire.Withdrawn](ctx, c, http.MethodDelete, "/v1/admin/users/"+issuer.String()+"/issued-password-resets", because{reason})
 	if err != nil {
 		return 0, err
 	}

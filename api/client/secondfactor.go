@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // An Enrolment is a second factor that does not count yet.
@@ -54,17 +55,10 @@ type FactorState struct {
 	Left     int  // recovery codes that were not used
 }
 
-type factorState struct {
-	Enrolled *bool `json:"enrolled"`
-	Left     *int  `json:"recovery_codes_left"`
-}
-
-func (f factorState) Complete() bool { return f.Enrolled != nil && f.Left != nil }
-
 // SecondFactor returns whether a login of this client's account needs a code, and how
 // many recovery codes are left.
 func (c *Client) SecondFactor(ctx context.Context) (FactorState, error) {
-	v, err := get[factorState](ctx, c, read("/v1/me/second-factor", nil))
+	v, err := get[wire.FactorState](ctx, c, read("/v1/me/second-factor", nil))
 	if err != nil {
 		return FactorState{}, err
 	}

@@ -71,7 +71,7 @@ func (c *Client) ChangeUser(ctx context.Context, id flakepass.ID, to UserChange)
 		return UserChanged{}, err
 	}
 	if status == http.StatusAccepted {
-		v, err := decode[pending](body)
+		v, err := decode[wire.Pending](body)
 		return UserChanged{nil, time.Duration(v.Within)}, err
 	}
 	v, err := decode[wire.Person](body)

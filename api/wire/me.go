@@ -43,6 +43,31 @@ type MySession struct {
 	Current bool `json:"current"` // the one that asks
 }
 
+// Registered is the account of somebody who has registered.
+type Registered struct {
+	Username string `json:"username"` // as the server keeps it
+}
+
+// Complete is documented in the package.
+func (r Registered) Complete() bool { return r.Username != "" }
+
+// A FactorState describes the second factor of the caller.
+type FactorState struct {
+	Enrolled *bool `json:"enrolled"`            // a login needs a code
+	Left     *int  `json:"recovery_codes_left"` // those that were not used
+}
+
+// Complete is documented in the package.
+func (f FactorState) Complete() bool { return f.Enrolled != nil && f.Left != nil }
+
+// Pending says that what was done is not effective everywhere yet.
+type Pending struct {
+	Within Millis `json:"effective_within_ms"` // by when every instance acts by it
+}
+
+// Complete is documented in the package.
+func (p Pending) Complete() bool { return p.Within > 0 && p.Within.Sane() }
+
 // A LoggedOutOthers is what the end of the caller's other logins did.
 type LoggedOutOthers struct {
 	Ended  *int   `json:"ended"`                        // how many lived until then

@@ -185,3 +185,29 @@ type ServiceKey struct {
 func (k ServiceKey) Complete() bool {
 	return k.ID != 0 && k.UserID != 0 && k.Name != "" && len(k.Scopes) > 0 && !k.CreatedAt.IsZero()
 }
+
+// An Introspection is the answer to a resource server about a token that is good (RFC 7662
+// section 2.2). Of every other text nothing but Active is said. Times are Unix seconds, rounded
+// down.
+type Introspection struct {
+	Active      *bool  `json:"active"` // never nil in an answer
+	UserID      ID     `json:"sub"`
+	Username    string `json:"username"`
+	Role        string `json:"role"`
+	TokenType   string `json:"token_type"`
+	SessionID   ID     `json:"jti"` // a login has one token
+	DeviceClass string `json:"device_class"`
+	IssuedAt    int64  `json:"iat"`
+	ExpiresAt   int64  `json:"exp"`
+
+	Act *Act `json:"act,omitempty"` // the admin who acts for the subject (RFC 8693 section 4.1)
+
+	Methods  []string `json:"amr,omitempty"`      // how the user was authenticated (RFC 8176)
+	AuthTime int64    `json:"auth_time,omitzero"` // when (RFC 9470 section 6.2)
+}
+
+// Complete is documented in the package.
+func (i Introspection) Complete() bool {
+	return i.Active != nil && (!*i.Active || i.UserID != 0 && i.Username != "" && i.Role != "" && i.SessionID != 0 && i.IssuedAt > 0 && i.ExpiresAt > 0 &&
+		(i.Act == nil || i.Act.Sub != 0))
+}

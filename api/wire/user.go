@@ -123,6 +123,25 @@ func (r OpenReset) Complete() bool {
 	return r.ID != 0 && r.UserID != 0 && r.Username != "" && !r.IssuedAt.IsZero() && !r.ExpiresAt.IsZero()
 }
 
+// Withdrawn says how many started resets were ended.
+type Withdrawn struct {
+	Withdrawn *int `json:"withdrawn"` // never nil in an answer
+}
+
+// Complete is documented in the package.
+func (w Withdrawn) Complete() bool { return w.Withdrawn != nil }
+
+// A LoggedOutAll says what the end of every login did.
+type LoggedOutAll struct {
+	Ended  *Estimate `json:"ended,omitempty"`     // how many logins lived until then; nil if they could not be counted in time
+	Within Millis    `json:"effective_within_ms"` // by when every instance refuses them
+}
+
+// Complete is documented in the package.
+func (a LoggedOutAll) Complete() bool {
+	return a.Within > 0 && a.Within.Sane() && (a.Ended == nil || a.Ended.Sane())
+}
+
 // Stats are how many users there are, and how many logins live. Large numbers are
 // estimates.
 type Stats struct {

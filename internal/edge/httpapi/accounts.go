@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/login"
@@ -38,9 +39,7 @@ func (s *server) register(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusCreated, struct {
-		Username string `json:"username"`
-	}{user.Username})
+	return answer(c, http.StatusCreated, wire.Registered{Username: user.Username})
 }
 
 func (s *server) changePassword(c *gin.Context) error {

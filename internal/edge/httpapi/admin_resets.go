@@ -105,7 +105,5 @@ func (s *server) withdrawIssued(c *gin.Context, id idworker.ID, reason string) e
 	if err != nil {
 		return gone(err)
 	}
-	return answer(c, http.StatusOK, struct {
-		Withdrawn int `json:"withdrawn"`
-	}{n})
+	return answer(c, http.StatusOK, wire.Withdrawn{Withdrawn: &n})
 }

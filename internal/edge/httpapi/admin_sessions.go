@@ -66,11 +66,7 @@ func (s *server) logoutAll(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Ended  *wire.Estimate `json:"ended,omitempty"`
-		Within wire.Millis    `json:"effective_within_ms"`
-	}{(*wire.Estimate)(done.Lived), wire.Millis(s.Bound)}
-	return answer(c, http.StatusOK, out)
+	return answer(c, http.StatusOK, wire.LoggedOutAll{Ended: (*wire.Estimate)(done.Lived), Within: wire.Millis(s.Bound)})
 }
 
 func (s *server) stats(c *gin.Context) error {

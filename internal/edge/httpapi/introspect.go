@@ -19,25 +19,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// An introspection is the answer to a resource server about a token that is good
-// (RFC 7662 section 2.2). Times are Unix seconds, rounded down.
-type introspection struct {
-	Active    bool   `json:"active"`
-	Subject   string `json:"sub"`
-	Username  string `json:"username"`
-	Role      string `json:"role"`
-	TokenType string `json:"token_type"`
-	JTI       string `json:"jti"` // the ID of the login: a login has one token
-	Device    string `json:"device_class"`
-	IssuedAt  int64  `json:"iat"`
-	Expires   int64  `json:"exp"`
-
-	Act *wire.Act `json:"act,omitempty"` // the admin who acts for the subject (RFC 8693 section 4.1)
-
-	Methods  []string `json:"amr,omitempty"`      // how the user was authenticated (RFC 8176)
-	AuthTime int64    `json:"auth_time,omitzero"` // when (RFC 9470 section 6.2)
-}
-
 // inactive is the answer for every other text: a reason would show the finder of a
 // text whether it had been a token (section 2.2).
 type inactive struct {
@@ -67,11 +48,11 @@ func (s *server) introspect(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	answer := introspection{
-		Active: true, Subject: who.UserID.String(), Username: who.Username, Role: who.Role,
-		TokenType: "Bearer", JTI: who.SessionID.String(), Device: who.DeviceClass,
+	answer := wire.Introspection{
+		Active: new(true), UserID: who.UserID, Username: who.Username, Role: who.Role,
+		TokenType: "Bearer", SessionID: who.SessionID, DeviceClass: who.DeviceClass,
 		// The end that comes first: what is idle by then is as dead as what is old.
-		IssuedAt: who.IssuedAt.Unix(), Expires: who.IdleExpiresAt.Unix(), Act: wire.ActOf(who.Act),
+		IssuedAt: who.IssuedAt.Unix(), ExpiresAt: who.IdleExpiresAt.Unix(), Act: wire.ActOf(who.Act),
 	}
 	if who.AuthMethod != "" { // the user was authenticated: nobody acts for the user
 		answer.Methods, answer.AuthTime = []string{who.AuthMethod}, who.AuthTime.Unix()

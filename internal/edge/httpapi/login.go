@@ -210,9 +210,7 @@ func (s *server) ended(c *gin.Context, err error) error {
 
 // pending says that what was done is effective within the bound.
 func (s *server) pending(c *gin.Context) {
-	c.JSON(http.StatusAccepted, struct {
-		Within wire.Millis `json:"effective_within_ms"`
-	}{wire.Millis(s.Bound)})
+	c.JSON(http.StatusAccepted, wire.Pending{Within: wire.Millis(s.Bound)})
 }
 
 // gone makes what is not there a resource that is not there.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/login"
@@ -67,10 +68,7 @@ func (s *server) factor(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, struct {
-		Enrolled bool `json:"enrolled"`
-		Left     int  `json:"recovery_codes_left"`
-	}{state.Enrolled, state.Left})
+	return answer(c, http.StatusOK, wire.FactorState{Enrolled: &state.Enrolled, Left: &state.Left})
 }
 
 func (s *server) enrolFactor(c *gin.Context) error {

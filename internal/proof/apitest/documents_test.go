@@ -20,6 +20,8 @@ var documents = map[string]any{
 	"Policy": wire.Policy{}, "PolicyChanged": wire.PolicyChanged{}, "Override": wire.Override{}, "Limits": wire.Limits{}, "LimitRule": wire.Limit{},
 	"Effect": wire.Effect{}, "BeyondLimit": wire.BeyondLimit{}, "AuditEvent": wire.Event{}, "AuditActor": wire.Party{}, "AuditTarget": wire.Target{},
 	"Verifications": wire.Verifications{}, "Verification": wire.Verification{}, "VerifiedIdentity": wire.Identity{}, "PolicyInForce": wire.Rule{}, "PolicyScope": wire.ScopeRule{},
+	"ActiveToken": wire.Introspection{}, "LoggedOutAll": wire.LoggedOutAll{}, "LogoutPending": wire.Pending{}, "RegisterResponse": wire.Registered{},
+	"FactorState": wire.FactorState{}, "PasswordResetsWithdrawn": wire.Withdrawn{},
 	"Problem": wire.Problem{}, "FieldError": wire.FieldError{},
 }
 
