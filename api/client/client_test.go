@@ -261,7 +261,7 @@ func TestAnswersWithSecretsDoNotPrint(t *testing.T) {
 		issued.Token.Reveal() == token.Reveal() && issued.UserID == 9 && issued.DeviceCredential.Reveal() == "canary" && issued.AuthMethod == "sms",
 		made.Key.Reveal() == key.Reveal() && made.ID == 7 && act.Token.Reveal() == token.Reveal() && act.Act.Admin() == 8,
 		started.Token.Reveal() == "fpr_canary" && started.Page == "https://a/reset" && started.URL() == "https://a/reset#fpr_canary",
-		invited.User.Username == "a" && invited.Reset.Page == started.Page && invited.Reset.Token.Reveal() == "fpr_canary",
+		invited.Username == "a" && invited.Reset.Page == started.Page && invited.Reset.Token.Reveal() == "fpr_canary",
 	} {
 		if !ok {
 			t.Errorf("read %v %v %v %v %v %v", in, issued, made, act, started, invited)

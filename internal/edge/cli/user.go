@@ -79,9 +79,9 @@ func (c userAdd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.out, "user %q added, role %s\n", made.User.Username, printable(made.User.Role))
+		_, err = fmt.Fprintf(a.out, "user %q added, role %s\n", made.Username, printable(made.Role))
 		if c.Invite { // also after an error, which then says what was made
-			err = errors.Join(err, given(a.out, b, made.User.Username, made.Reset))
+			err = errors.Join(err, given(a.out, b, made.Username, made.Reset))
 		}
 		return err
 	})
