@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/server/config"
@@ -59,7 +58,7 @@ func storedKeys(cfg config.Config) (secondfactor.Keys, error) {
 	case cfg.Database.Kind != config.SQLite:
 		return keys, errors.New("there is no key; set FLAKEPASS_SECOND_FACTOR_KEY as the servers have it, the newest first")
 	}
-	return keys, fmt.Errorf("there is no key, neither in FLAKEPASS_SECOND_FACTOR_KEY nor in %s; set it as the server has it", filepath.Join(cfg.DataDir, run.KeyName))
+	return keys, fmt.Errorf("there is no key, neither in FLAKEPASS_SECOND_FACTOR_KEY nor in a file: %w; set it as the server has it", err)
 }
 
 func (c userSecondFactorRekey) show(out io.Writer, done secondfactor.Rekeyed) error {

@@ -146,3 +146,33 @@ func TestKeyOfSecondFactorsIsRolledOutInstanceByInstance(t *testing.T) {
 		}
 	}
 }
+
+// TestInstancesOnOneFileShareTheKey: each has a data directory of its own. A factor that was added at
+// one is checked at the other, also where each has a key of an earlier version there.
+func TestInstancesOnOneFileShareTheKey(t *testing.T) {
+	t.Parallel()
+	for name, earlier := range map[string][2]string{
+		"new": {}, "one had a key": {"", strings.Repeat("5a", 32)}, "both had a key": {strings.Repeat("6b", 32), strings.Repeat("5a", 32)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := e2e.OnSQLite(t)
+			d.Vars["FLAKEPASS_DATABASE"] = "sqlite:" + d.File
+			var clients []*e2e.Client
+			for _, key := range earlier {
+				data := t.TempDir()
+				if key != "" {
+					if err := os.WriteFile(filepath.Join(data, "second-factor.key"), []byte(key+"\n"), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				clients = append(clients, e2e.NewClient(t, d.Start(t, "FLAKEPASS_DATA_DIR", data).Public))
+			}
+			password := e2e.NewPassword()
+			at, other := clients[1], clients[0]
+			at.Want(at.Register("alice", password), 201, "")
+			secret, _ := e2e.EnrolByAPI(t, at, at.Login("alice", password), password)
+			other.Want(other.Do("POST", "/v1/login", e2e.Object("username", "alice", "password", password, "code", e2e.NextCode(t, secret, 1))), 200, "")
+		})
+	}
+}

@@ -195,7 +195,7 @@ func settings(c *Config) []setting {
 			key: "second_factor_key", secret: true, empty: true, value: as(&c.SecondFactorKeys, parseSecondFactorKeys, showKeys),
 			doc: "Encrypts the secrets of second factors in the database: 32 bytes in hexadecimal or base64, the same on all instances. `openssl rand -hex 32` makes one. " +
 				"Several, with commas: the first encrypts and all decrypt. Put a new one in front, and keep the old one until `flakepass user second-factor rekey` has been run. " +
-				"Empty: with SQLite a key is generated in the data directory; with MySQL no second factor can be added.",
+				"Empty: with SQLite a key is generated in the file `second-factor.key` beside the database; with MySQL no second factor can be added.",
 		},
 	}
 }

@@ -26,12 +26,12 @@ func TestAStartThatFailsLeavesTheDatabaseAsItWas(t *testing.T) {
 		"list":        {"FLAKEPASS_BREACHED_PASSWORDS=" + absent, "FLAKEPASS_BREACHED_PASSWORDS"},
 		"port":        {"FLAKEPASS_LISTEN=" + used, "set FLAKEPASS_LISTEN"},
 		"ops port":    {"FLAKEPASS_OPS_LISTEN=" + used, "set FLAKEPASS_OPS_LISTEN"},
-		"keys":        {"", KeyName + " is damaged"},
+		"keys":        {"", "second-factor.key is damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if name == "keys" {
-				if err := os.WriteFile(filepath.Join(dir, KeyName), []byte("planted"), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, "second-factor.key"), []byte("planted"), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -96,14 +96,22 @@ func FindNumbers(cfg config.Config) error {
 // every instance that opens the file, by whatever name and with whatever data directory,
 // since SQLite's own files are there too.
 func besideDatabase(path string) (string, error) {
+	dir, err := databaseFolder(path)
+	return filepath.Join(dir, "worker"), err
+}
+
+// databaseFolder is where the file of a database is, or will be, with all links resolved.
+func databaseFolder(path string) (string, error) {
 	file, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) { // a command may mint before the first start
-		if file, err = filepath.EvalSymlinks(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-			file, err = filepath.Dir(path), nil
-		}
-		return filepath.Join(file, "worker"), err
+	if !errors.Is(err, fs.ErrNotExist) {
+		return filepath.Dir(file), err
 	}
-	return filepath.Join(filepath.Dir(file), "worker"), err
+	// A command may mint before the first start.
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return filepath.Dir(path), nil
+	}
+	return dir, err
 }
 
 // fromRedis lends from the Redis that the tiers share, over connections of its

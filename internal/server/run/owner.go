@@ -48,9 +48,10 @@ func AsOwner(ctx context.Context, cfg config.Config, log *slog.Logger) (advise f
 func foreignOwner(cfg config.Config) (of owner, found bool) {
 	var paths []string
 	if cfg.Database.Kind == config.SQLite {
-		paths = []string{cfg.Database.Path, filepath.Join(cfg.DataDir, "worker"), filepath.Join(cfg.DataDir, KeyName)}
-		if lends, err := besideDatabase(cfg.Database.Path); err == nil {
-			paths = append(paths, lends)
+		beside, before, err := keyFiles(cfg)
+		paths = []string{cfg.Database.Path, filepath.Join(cfg.DataDir, "worker"), before}
+		if err == nil {
+			paths = append(paths, beside, filepath.Join(filepath.Dir(beside), "worker"))
 		}
 	}
 	if cfg.Worker.ZooKeeper.Key != "" {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,12 +48,18 @@ func warnOfMissingKeys(ctx context.Context, k secondfactor.Keys, v secondfactor.
 		"add the keys to FLAKEPASS_SECOND_FACTOR_KEY", "keys", missing)
 }
 
-// KeyName is the file of the key that is made with SQLite, in the data directory.
-const KeyName = "second-factor.key"
+// keyFiles are where a key of second factors is with SQLite. It is made beside the database, so
+// that all instances on one file have it. Earlier versions made one in the data directory, which
+// still opens what it has closed.
+func keyFiles(cfg config.Config) (beside, before string, err error) {
+	const name = "second-factor.key"
+	dir, err := databaseFolder(cfg.Database.Path)
+	return filepath.Join(dir, name), filepath.Join(cfg.DataDir, name), err
+}
 
 // StoredKeys are the keys of second factors that a server with this configuration has: those
-// of the setting, or else, with SQLite, the one that it has made in the data directory. It
-// fails with [fs.ErrNotExist] if there is none.
+// of the setting, or else, with SQLite, those of the files. It fails with [fs.ErrNotExist] if
+// there is none.
 func StoredKeys(cfg config.Config) (secondfactor.Keys, error) {
 	var raw [][]byte
 	for _, k := range cfg.SecondFactorKeys {
@@ -61,11 +69,23 @@ func StoredKeys(cfg config.Config) (secondfactor.Keys, error) {
 		if cfg.Database.Kind != config.SQLite {
 			return secondfactor.Keys{}, fs.ErrNotExist
 		}
-		key, err := readKey(filepath.Join(cfg.DataDir, KeyName))
+		beside, before, err := keyFiles(cfg)
 		if err != nil {
-			return secondfactor.Keys{}, err
+			return secondfactor.Keys{}, fmt.Errorf("the folder of the database (FLAKEPASS_DATA_DIR or FLAKEPASS_DATABASE): %w%s", err, whose(err))
 		}
-		raw = append(raw, key)
+		for _, path := range []string{beside, before} {
+			key, err := readKey(path)
+			if errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(raw, func(k []byte) bool { return bytes.Equal(k, key) }) {
+				continue
+			}
+			if err != nil {
+				return secondfactor.Keys{}, err
+			}
+			raw = append(raw, key)
+		}
+		if len(raw) == 0 {
+			return secondfactor.Keys{}, fmt.Errorf("%s: %w", beside, fs.ErrNotExist)
+		}
 	}
 	return secondfactor.NewKeys(raw...)
 }
@@ -73,6 +93,9 @@ func StoredKeys(cfg config.Config) (secondfactor.Keys, error) {
 // factorKeys are those that are stored. With SQLite and none there, one is made.
 func factorKeys(ctx context.Context, cfg config.Config, store *sqlstore.SecondFactors, log *slog.Logger) (secondfactor.Keys, error) {
 	keys, err := StoredKeys(cfg)
+	if cfg.Database.Kind == config.SQLite && len(cfg.SecondFactorKeys) == 0 && err == nil {
+		return keys, shareKey(cfg)
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return keys, err
 	}
@@ -80,7 +103,10 @@ func factorKeys(ctx context.Context, cfg config.Config, store *sqlstore.SecondFa
 		log.InfoContext(ctx, "no user can add a second factor, and a login in two steps has to end at the instance where it began: FLAKEPASS_SECOND_FACTOR_KEY is not set")
 		return secondfactor.Keys{}, nil
 	}
-	path := filepath.Join(cfg.DataDir, KeyName)
+	path, _, err := keyFiles(cfg)
+	if err != nil {
+		return secondfactor.Keys{}, err
+	}
 	key, err := keyFile(path, func() error {
 		// A new key would not open what the old one has closed.
 		if has, err := store.Any(ctx); err != nil || !has {
@@ -97,6 +123,22 @@ func factorKeys(ctx context.Context, cfg config.Config, store *sqlstore.SecondFa
 	return secondfactor.NewKeys(key)
 }
 
+// shareKey puts the key of an earlier version beside the database, for the other instances.
+func shareKey(cfg config.Config) error {
+	beside, before, err := keyFiles(cfg)
+	if err != nil {
+		return err
+	}
+	if _, err := readKey(beside); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	key, err := readKey(before)
+	if err == nil {
+		err = writeKey(beside, key)
+	}
+	return err
+}
+
 // keyFile reads the key in a file, in hexadecimal, and makes the file if it is
 // missing and may allows it. Of several processes that make it at once, one does.
 func keyFile(path string, may func() error) ([]byte, error) {
@@ -109,10 +151,17 @@ func keyFile(path string, may func() error) ([]byte, error) {
 	}
 	fresh := make([]byte, secondfactor.KeyLength)
 	_, _ = rand.Read(fresh) // never fails
-	if err := writeOnce(path, hex.EncodeToString(fresh)+"\n"); err != nil {
-		return nil, fmt.Errorf("cannot make the key of second factors: %w; make the data directory writable, or set FLAKEPASS_SECOND_FACTOR_KEY", err)
+	if err := writeKey(path, fresh); err != nil {
+		return nil, err
 	}
 	return readKey(path)
+}
+
+func writeKey(path string, key []byte) error {
+	if err := writeOnce(path, hex.EncodeToString(key)+"\n"); err != nil {
+		return fmt.Errorf("cannot make the key of second factors: %w; make the folder of the database writable, or set FLAKEPASS_SECOND_FACTOR_KEY", err)
+	}
+	return nil
 }
 
 func readKey(path string) ([]byte, error) {
