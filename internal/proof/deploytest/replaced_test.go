@@ -108,6 +108,9 @@ func TestBackupOfSQLiteIsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(blocks[3])
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the restored database: %v, %v; want 0600", info.Mode(), err)
+	}
 	if n := e2e.Count(t, open().SQL(), "SELECT COUNT(*) FROM kept"); n != 1 {
 		t.Errorf("%d rows after the restore, want the 1 of the backup", n)
 	}
