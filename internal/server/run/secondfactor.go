@@ -94,7 +94,10 @@ func StoredKeys(cfg config.Config) (secondfactor.Keys, error) {
 func factorKeys(ctx context.Context, cfg config.Config, store *sqlstore.SecondFactors, log *slog.Logger) (secondfactor.Keys, error) {
 	keys, err := StoredKeys(cfg)
 	if cfg.Database.Kind == config.SQLite && len(cfg.SecondFactorKeys) == 0 && err == nil {
-		return keys, shareKey(cfg)
+		if err := shareKey(cfg); err != nil {
+			return secondfactor.Keys{}, err
+		}
+		return StoredKeys(cfg) // another instance may have shared one meanwhile
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return keys, err
