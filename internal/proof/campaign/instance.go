@@ -100,12 +100,17 @@ func (w *world) start(ctx context.Context, i *instance) error {
 	})
 }
 
-// shell runs a command of the program beside the instances, with links to the
-// database and Redis that nothing breaks, and returns its standard output. ok
-// says that it ended with 0.
+// shell is command for an act of the campaign: after 15 s it has got no answer.
 func (w *world) shell(ctx context.Context, stdin string, args ...string) (out []byte, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
+	return w.command(ctx, stdin, args...)
+}
+
+// command runs a command of the program beside the instances, with links to the
+// database and Redis that nothing breaks, and returns its standard output. ok
+// says that it ended with 0.
+func (w *world) command(ctx context.Context, stdin string, args ...string) (out []byte, ok bool, err error) {
 	cmd := exec.CommandContext(ctx, w.program, args...) //nolint:gosec // the program that is tested
 	cmd.Env = environment(w.bound, w.database.url(w.database.addr), w.redis, filepath.Join(w.dir, "data"))
 	cmd.Stdin = strings.NewReader(stdin)
