@@ -50,7 +50,7 @@ func TestRootGoesOnAsTheOwnerOfTheData(t *testing.T) {
 	e2e.Must(t, vars, password+"\n", "user", "add", "alice", "--password-stdin")
 	p := e2e.StartProcess(t, home, vars)
 	e2e.NewClient(t, p.Public).Login("alice", password)
-	hashing := children(t, p.Cmd.Process.Pid)
+	hashing := p.Children(t)
 	if len(hashing) != 1 {
 		t.Errorf("processes of the server: %v; want the one that hashes", hashing)
 	}
@@ -189,30 +189,4 @@ func TestRootOfAContainerWithoutRoot(t *testing.T) {
 	if s, ok := info.Sys().(*syscall.Stat_t); !ok || s.Uid != user {
 		t.Errorf("the database is of %+v", s)
 	}
-}
-
-// children are the processes that a process has started.
-func children(t *testing.T, pid int) (pids []int) {
-	t.Helper()
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, list := range lists {
-		b, err := os.ReadFile(list)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // the thread has ended
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range strings.Fields(string(b)) {
-			child, err := strconv.Atoi(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pids = append(pids, child)
-		}
-	}
-	return pids
 }

@@ -115,7 +115,7 @@ func TestPasswordsAreHashedHere(t *testing.T) {
 	vars := e2e.AnyPort()
 	vars["FLAKEPASS_HASH_PROCESS"] = "off"
 	p := e2e.StartProcess(t, t.TempDir(), vars)
-	if got := children(t, p); got != nil {
+	if got := p.Children(t); got != nil {
 		t.Errorf("the server has the processes %v", got)
 	}
 	c, password := e2e.NewClient(t, p.Public), e2e.NewPassword()
@@ -126,31 +126,11 @@ func TestPasswordsAreHashedHere(t *testing.T) {
 // hashProcess is the one process that the server has started.
 func hashProcess(t *testing.T, p *e2e.Process) int {
 	t.Helper()
-	all := children(t, p)
+	all := p.Children(t)
 	if len(all) != 1 {
 		t.Fatalf("the server has the processes %v, want one", all)
 	}
 	return all[0]
-}
-
-// children are the processes that the server has started.
-func children(t *testing.T, p *e2e.Process) (pids []int) {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), testenv.Program(t, "ps"), "-o", "pid=", "--ppid", strconv.Itoa(p.Cmd.Process.Pid)).Output()
-	if exit, ran := errors.AsType[*exec.ExitError](err); ran && exit.ExitCode() == 1 {
-		return nil
-	}
-	if err != nil {
-		t.Fatalf("ps: %v", err)
-	}
-	for _, field := range strings.Fields(string(out)) {
-		pid, err := strconv.Atoi(field)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pids = append(pids, pid)
-	}
-	return pids
 }
 
 func vanishes(t *testing.T, pid int) {

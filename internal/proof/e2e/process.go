@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -102,6 +103,26 @@ func (p *Process) Signal(t testing.TB, s syscall.Signal) {
 	if err := p.Cmd.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Children are the processes that the server has started.
+func (p *Process) Children(t testing.TB) (pids []int) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), testenv.Program(t, "ps"), "-o", "pid=", "--ppid", strconv.Itoa(p.Cmd.Process.Pid)).Output()
+	if exit, ran := errors.AsType[*exec.ExitError](err); ran && exit.ExitCode() == 1 {
+		return nil
+	}
+	if err != nil {
+		t.Fatalf("ps: %v", err)
+	}
+	for _, field := range strings.Fields(string(out)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
 }
 
 // AnyPort is all that has to be set where the default ports may be taken, and
