@@ -44,7 +44,7 @@ type Problem struct {
 func Unavailable(retryAfter time.Duration) Problem {
 	return Problem{
 		Status: http.StatusServiceUnavailable, Code: "unavailable", Title: "cannot tell right now",
-		Detail: "keep the token and try again", RetryAfter: retryAfter,
+		Detail: "try again, and keep the token if you have one", RetryAfter: retryAfter,
 	}
 }
 

@@ -52,7 +52,7 @@ func TestShapeIsFixed(t *testing.T) {
 		},
 		"unavailable": {
 			problem.Unavailable(time.Second), "",
-			`{"type":"` + page + `unavailable","title":"cannot tell right now","status":503,"detail":"keep the token and try again","code":"unavailable","retry_after":1}`,
+			`{"type":"` + page + `unavailable","title":"cannot tell right now","status":503,"detail":"try again, and keep the token if you have one","code":"unavailable","retry_after":1}`,
 		},
 		"markup and control characters": {
 			problem.Problem{Status: 400, Code: "bad", Title: "<b>\"\r\n\x00\u2028"}, "",

@@ -90,5 +90,5 @@ func TestUndecidedPassesTheDeployedProxy(t *testing.T) {
 	one.Close()
 	wants("one instance is gone", 200, "", "")
 	two.Close()
-	wants("both are gone", 503, "1", "keep the token and try again")
+	wants("both are gone", 503, "1", "try again, and keep the token if you have one")
 }
