@@ -46,7 +46,13 @@ func newTab(t testing.TB, parent context.Context, at string, options ...chromedp
 	t.Cleanup(cancel)
 	b := &browser{t: t, ctx: ctx, at: at}
 	b.do()
-	err := chromedp.Listen(ctx, func(ev any) {
+	// All tabs are in one program, which gives the focus to the window that opened last. A page
+	// without it hears of no element that gets the focus, and does not show which one has it.
+	_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = chromedp.Listen(ctx, func(ev any) {
 		switch ev := ev.(type) {
 		case *log.EventEntryAdded:
 			// A status of 4xx or 5xx is an answer that tests ask for.

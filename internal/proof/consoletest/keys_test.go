@@ -43,7 +43,7 @@ func TestConsoleIsReachedByKeys(t *testing.T) {
 	b.sees("Idle timeout:")
 	b.types("[id^=end-reason]", "lost phone")
 	b.do(chromedp.KeyEvent("\t"))
-	b.until(`document.activeElement.matches("button.danger, form button")`)
+	b.until(`document.activeElement?.matches("button.danger, form button") ?? false`)
 	b.do(chromedp.KeyEvent("\r"))
 	b.sees("The login has ended.", "Not logged in.")
 }
@@ -72,6 +72,7 @@ func (b *browser) until(expression string) {
 // tabs presses Tab until everything had the focus.
 func (b *browser) tabs(name string) {
 	b.t.Helper()
+	b.painted()
 	all := evaluate[int](b, `(() => {
 		const all = [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")]
 			.filter(e => e.checkVisibility() && e.tabIndex >= 0 && !e.disabled && e.type !== "hidden" &&
