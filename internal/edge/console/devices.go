@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 
@@ -21,7 +22,7 @@ func (q *request) devices() (view devicesView) {
 	found, err := q.u.Own.Logins(q.r.Context(), q.client())
 	if err != nil {
 		view.Unknown = true
-		q.u.Log.ErrorContext(q.r.Context(), "console: own logins", "err", err, "request_id", q.w.Header().Get(requestIDHeader))
+		q.logFailure(slog.LevelError, "own logins", err)
 	}
 	for i := range found {
 		bars := q.bars(&found[i])

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func (q *request) effect(inForce, next policy.Policy, e *policy.Effect) *effectV
 	if e == nil {
 		live, err := q.u.living(ctx, inForce, now)
 		if err != nil {
-			q.u.Log.WarnContext(ctx, "console: logins not counted", "err", err)
+			q.logFailure(slog.LevelWarn, "logins not counted", err)
 			return nil
 		}
 		view.Live = q.t.estimate(live)
@@ -67,7 +68,7 @@ func (q *request) effect(inForce, next policy.Policy, e *policy.Effect) *effectV
 		return q.u.Figures.Sample(ctx, inForce, now)
 	})
 	if err != nil {
-		q.u.Log.WarnContext(ctx, "console: no sample of the logins", "err", err)
+		q.logFailure(slog.LevelWarn, "no sample of the logins", err)
 		return view
 	}
 	after := inForce.Succeed(next, now)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -104,7 +105,7 @@ func (u *UI) export(q *request, contentType, name string, head func() error, wri
 		events, err = u.Record.List(q.r.Context(), filter)
 	}
 	if err != nil {
-		u.Log.WarnContext(q.r.Context(), "audit export broken off", "err", err)
+		q.logFailure(slog.LevelWarn, "audit export broken off", err)
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -2,12 +2,14 @@ package console
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
@@ -71,19 +73,21 @@ func (u *UI) overview(q *request) {
 	defer cancel()
 	view := homeView{frame: q.frame(q.t.Text("overview.title"), homePath, "overview.js"), State: u.Status(ctx), AddUser: "flakepass user add NAME"}
 	var missing []string
-	lacks := func(what string, err error) {
-		u.Log.WarnContext(ctx, "console: the overview lacks something", "lacks", what, "err", err)
-		missing = append(missing, what)
+	lacks := func(what, title string, err error) {
+		q.logFailure(slog.LevelWarn, "the overview lacks "+what, err)
+		missing = append(missing, title)
 	}
-	if !q.figures(ctx, &view) {
+	inForce, err := u.Policies.Current(ctx)
+	if err != nil {
+		lacks("the policy", q.t.Text("overview.live"), err)
+	} else if !q.figures(ctx, &inForce, &view) {
 		missing = append(missing, q.t.Text("overview.live"))
 	}
-	var err error
 	if view.Fleet, err = q.fleet(ctx, view.State.Self); err != nil {
-		lacks(q.t.Text("instances.title"), err)
+		lacks("its instances", q.t.Text("instances.title"), err)
 	}
 	if view.Activity, err = q.activity(ctx, now); err != nil {
-		lacks(q.t.Text("overview.activity"), err)
+		lacks("its activity", q.t.Text("overview.activity"), err)
 	}
 	if len(missing) > 0 {
 		view.Missing = q.t.Text("overview.partly", strings.Join(missing, q.t.Text("mark.list")))
@@ -103,12 +107,7 @@ func (u *UI) overview(q *request) {
 
 // figures puts the last counts on the page, and reports whether one is there or
 // under way.
-func (q *request) figures(ctx context.Context, view *homeView) bool {
-	inForce, err := q.u.Policies.Current(ctx)
-	if err != nil {
-		q.u.Log.WarnContext(ctx, "console: no policy", "err", err)
-		return false
-	}
+func (q *request) figures(ctx context.Context, inForce *policy.Policy, view *homeView) bool {
 	last, pending := q.u.figures.get(ctx, q.u.Now, inForce.Version)
 	if view.Pending = pending; pending {
 		view.Refresh = 2
@@ -117,7 +116,7 @@ func (q *request) figures(ctx context.Context, view *homeView) bool {
 		view.Live, view.Counted = q.t.estimate(last.Live), last.At
 		view.Alone = last.Live.Count <= 1 && last.Live.Error == 0
 		view.Left = q.t.left(&last)
-		for _, class := range last.classes(&inForce) {
+		for _, class := range last.classes(inForce) {
 			if n := last.Classes[class]; n.Count > 0 {
 				view.OnDevice = append(view.OnDevice, q.t.Name("device", class)+q.t.Text("mark.colon")+q.t.estimate(n))
 			}

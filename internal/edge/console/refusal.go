@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
@@ -39,9 +40,7 @@ func (q *request) refusal(what string, err error) (status int, sentence string) 
 		return status, sentence
 	}
 	q.w.Header().Set("Retry-After", retryAfter)
-	if q.r.Context().Err() == nil { // else the client has gone, which is no error
-		q.u.Log.ErrorContext(q.r.Context(), "console: "+what, "err", err, "request_id", q.w.Header().Get(requestIDHeader)) //nolint:sloglint // a constant of the caller
-	}
+	q.logFailure(slog.LevelError, what, err)
 	return http.StatusServiceUnavailable, q.t.Text("login.failed")
 }
 

@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
@@ -96,9 +97,7 @@ func (q *request) unavailable(what string, err error) {
 	if q.answerRefusal(err) {
 		return
 	}
-	if q.r.Context().Err() == nil { // else the client has gone, which is no error
-		q.u.Log.ErrorContext(q.r.Context(), "console: "+what, "err", err, "request_id", q.w.Header().Get(requestIDHeader)) //nolint:sloglint // a constant of the caller
-	}
+	q.logFailure(slog.LevelError, what, err)
 	q.w.Header().Set("Retry-After", retryAfter)
 	view := messageView{}
 	m := q.t.message("unavailable")
@@ -114,6 +113,13 @@ func (q *request) unavailable(what string, err error) {
 	}
 	view.frame, view.Lines = q.frame(m.Title, ""), m.Lines
 	q.render(http.StatusServiceUnavailable, "message", view)
+}
+
+// logFailure logs what could not be done, unless the client has gone, which is no failure.
+func (q *request) logFailure(level slog.Level, what string, err error) {
+	if q.r.Context().Err() == nil {
+		q.u.Log.Log(q.r.Context(), level, "console: "+what, "err", err, "request_id", q.w.Header().Get(requestIDHeader)) //nolint:sloglint // a constant of the caller
+	}
 }
 
 // answerRefusal leads to the login page if err says that the login had ended, or the

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 
@@ -62,7 +63,7 @@ func (u *UI) postSetup(q *request, fields url.Values) {
 	}
 	begun, err := u.Own.Login(q.r.Context(), q.client(), login.Credentials{Username: user.Username, Password: account.NewPassword(form.password), Only: account.RoleAdmin})
 	if err != nil { // the account is there all the same
-		u.Log.WarnContext(q.r.Context(), "console: login after setup", "err", err)
+		q.logFailure(slog.LevelWarn, "login after setup", err)
 		q.redirect(loginPath, url.Values{"why": {"created"}})
 		return
 	}
@@ -155,8 +156,8 @@ func (u *UI) again(q *request, form setupForm, err error) {
 		page.General = []string{q.t.Text("setup.failed")}
 		if errors.Is(err, account.ErrBusy) {
 			page.General = []string{q.t.Text("setup.busy")}
-		} else if q.r.Context().Err() == nil { // else the person has left, which is no error
-			u.Log.ErrorContext(q.r.Context(), "cannot create the first admin", "err", err)
+		} else {
+			q.logFailure(slog.LevelError, "the first admin", err)
 		}
 	}
 	q.render(status, "setup", page)

@@ -133,12 +133,22 @@ func TestFailedQueryIsNoRefusal(t *testing.T) {
 // A client that leaves is not an error: such lines would hide the real ones.
 func TestLeavingIsNotLogged(t *testing.T) {
 	w := newWorld(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	w.hasErr = context.Canceled
-	w.do(httptest.NewRequest(http.MethodGet, "/console/setup?code="+w.code, nil).WithContext(ctx))
-	if got := w.log.String(); got != "" {
-		t.Errorf("log: %s", got)
+	c := w.enter()
+	for _, e := range []*error{&w.hasErr, &w.heldErr, &w.counts.err, &w.policies.err, &w.record.err} {
+		*e = context.Canceled
+	}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	for _, page := range []string{"/console/setup?code=" + w.code, "/console/account", "/console/", "/console/expiry", "/console/audit"} {
+		for what, ctx := range map[string]context.Context{"stays": t.Context(), "leaves": left} {
+			w.log.Reset()
+			r := httptest.NewRequest(http.MethodGet, page, nil).WithContext(ctx)
+			r.AddCookie(c)
+			w.do(r)
+			if got := w.log.String(); (got != "") != (what == "stays") {
+				t.Errorf("%s, and the client %s: log: %q", page, what, got)
+			}
+		}
 	}
 }
 
