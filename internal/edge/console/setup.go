@@ -157,7 +157,7 @@ func (u *UI) again(q *request, form setupForm, err error) {
 		if errors.Is(err, account.ErrBusy) {
 			page.General = []string{q.t.Text("setup.busy")}
 		} else {
-			q.logFailure(slog.LevelError, "the first admin", err)
+			q.logFailure(slog.LevelError, "cannot create the first admin", err)
 		}
 	}
 	q.render(status, "setup", page)
